@@ -163,18 +163,16 @@ def test_operators_that_load_are_left_alone_and_without_any_the_error_names_what
     fake = ModuleType("torchvision")
     fake.extension = SimpleNamespace(_has_ops=lambda: True)
     fake.ops = SimpleNamespace(nms=max, roi_align=min)
-    monkeypatch.setitem(sys.modules, "torchvision", fake)
-    with warnings.catch_warnings():
+    with monkeypatch.context() as patch, warnings.catch_warnings():
+        patch.setitem(sys.modules, "torchvision", fake)
         warnings.simplefilter("error")
-        assert load_torchvision("this test") is fake
-        assert operators() == "torchvision"
+        assert load_torchvision("this test") is fake and operators() == "torchvision"
     assert (fake.ops.nms, fake.ops.roi_align) == (max, min)
     for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torchvision", None)
-    with pytest.raises(
-        ImportError, match=r"torchvision is needed for the zoo and can't be imported \(.*None in sys.modules.*\):"
-    ):
+    needed = r"torchvision is needed for the zoo and can't be imported \(.*None in sys.modules.*\):"
+    with pytest.raises(ImportError, match=needed):
         load_torchvision("the zoo")
     with pytest.raises(ImportError, match=r"pip install 'rankedu\[vision\]'.*; or stay at home$"):
         load_torchvision("the zoo", instead="stay at home")

@@ -114,21 +114,16 @@ def protocol(data):
 
 
 @pytest.fixture(scope="module")
-def done(data, protocol, opened_once):
+def campaign(data, protocol, opened_once):
     """What was searched, trained and measured, and the runs of it."""
     campaign = Campaign(protocol, data / "runs", data)
-    with doing_here() as begun:
+    with doing_here() as campaign.begun:
         campaign.train()
         with pytest.raises(PermissionError, match="choose on 'val'"):
             campaign.measure()
         with held_out.opened():
             assert len(campaign.measure()) == 6
-    return campaign, begun
-
-
-@pytest.fixture(scope="module")
-def campaign(done):
-    return done[0]
+    return campaign
 
 
 def by_arm(data, protocol):
@@ -137,23 +132,18 @@ def by_arm(data, protocol):
     return {name: [records[f"{name}-{seed}"] for seed in (0, 1)] for name in protocol.arms}
 
 
-def test_every_step_is_chosen_on_the_validation_split_and_nothing_is_done_twice(done, protocol, campaign, data):
-    campaign, here = done
+def test_every_step_is_chosen_on_the_validation_split_and_nothing_is_done_twice(campaign, data, protocol):
+    here = [run.parameters for run in campaign.begun]
     assert sorted(protocol.arms) == ["happier", "later", "smooth_ap"] and list(protocol.arms)[-1] == "later"
-    assert {run.parameters["test_split"] for run in here} == {"val"}
-    assert {run.parameters["seed"] for run in here} == {0, 1, 7}
+    assert {given["test_split"] for given in here} == {"val"} and {given["seed"] for given in here} == {0, 1, 7}
     [start] = campaign.starts
-    happier, smooth = (
-        [r.parameters for r in here if r.parameters["loss"] == name] for name in ("happier", "smooth_ap")
-    )
-    assert {(given["weights"], given["loss_lr"]) for given in happier} == {(start, 2.0)}
-    assert {given["steps"] for given in smooth} == {1, 2}
-    found = campaign.chosen["smooth_ap"]["parameters"]
-    later = campaign.trained["later"]
-    assert all(run.parameters[name] == found[name] for run in later for name in ("lr", "temperature"))
+    happier = {(given["weights"], given["loss_lr"]) for given in here if given["loss"] == "happier"}
+    assert happier == {(start, 2.0)} and {given["steps"] for given in here if given["loss"] == "smooth_ap"} == {1, 2}
+    found, later = campaign.chosen["smooth_ap"]["parameters"], campaign.trained["later"]
+    assert all(run.parameters[name] == found[name] for run in later for name in ("lr", "temperature")), "taken over"
     assert {run.parameters["margin"] for run in later} == {0.05} != {found["margin"]}
     before = [running.keep_weights(run.folder / "net.pt", campaign._weights) for run in campaign.trained["happier"]]
-    assert [run.parameters["weights"] for run in later] == before
+    assert [run.parameters["weights"] for run in later] == before, "the start follows the seed"
     again = Campaign(protocol, data / "runs", data)
     with doing_here() as begun, held_out.opened():
         again.train()
@@ -193,12 +183,11 @@ def test_scenes_are_searched_trained_and_measured(data):
     assert {*found} == {"lr", "weight", "margin", "lam"}
     assert campaign.chosen["five times λ"]["parameters"] == found | {"lam": 5 * found["lam"]}
     assert {run.parameters["lam"] for run in campaign.trained["five times λ"]} == {5 * found["lam"]}
-    of_arm = by_arm(data, protocol)
+    of_arm, measured = by_arm(data, protocol), campaign.trained["rambo_map"][0]
     one, other = ([record.metrics["AP50"] for record in of_arm[name]] for name in ("five times λ", "rambo_map"))
     judged = verdicts(protocol.of(read_claims(data)), protocol, data)
     assert [*judged.judged] == ["boxes"] and not judged.left_out
     assert judged.judged["boxes"].estimate.mean == pytest.approx(np.mean(one) - np.mean(other))
-    measured = campaign.trained["rambo_map"][0]
     record = of_arm["rambo_map"][0]
     assert record.evidence["trained"] == measured.folder.name and record.parameters["test_split"] == "held_out"
     assert record.evidence["start"] == measured.result["evidence"]["start"]
@@ -299,22 +288,19 @@ def test_the_plan_and_the_presets_fit_the_claims_and_the_methods():
 
 
 def test_the_command_plans_and_judges(data, tmp_path):
-    planned = CliRunner().invoke(app, ["claims"])
+    def claims(*more):
+        return CliRunner().invoke(app, ["claims", *more])
+
+    planned, scenes, strange = claims(), claims("--scale", "detection"), claims("--scale", "tpu")
     assert planned.exit_code == 0 and "rambo_log with memory" in planned.output
     assert "hours of one core or GPU" in planned.output
-    shutil.copy(data / "claims.yaml", tmp_path)
-    shutil.copy(data / "claims_plan.yaml", tmp_path)
-    judged = CliRunner().invoke(app, ["claims", "--judge", "--data", str(tmp_path)])
-    assert judged.output.splitlines() == [
-        "milder: not judged yet",
-        "on-par: not judged yet",
-        "batches: not judged yet",
-        "elsewhere: cannot be tested here: a telescope",
-    ]
-    scenes = CliRunner().invoke(app, ["claims", "--scale", "detection"])
     assert scenes.exit_code == 0 and "start" not in scenes.output and "110 runs" in scenes.output
-    strange = CliRunner().invoke(app, ["claims", "--scale", "tpu"])
     assert strange.exit_code == 2 and "scale must be one of cpu, gpu, detection, got 'tpu'" in strange.output
+    for name in ("claims.yaml", "claims_plan.yaml"):
+        shutil.copy(data / name, tmp_path)
+    judged = claims("--judge", "--data", str(tmp_path)).output.splitlines()
+    assert judged[:3] == [f"{name}: not judged yet" for name in ("milder", "on-par", "batches")]
+    assert judged[3:] == ["elsewhere: cannot be tested here: a telescope"]
 
 
 def test_the_door_stays_shut_until_everything_is_chosen(data, monkeypatch):
@@ -357,14 +343,11 @@ def test_what_cannot_be_planned_is_named(data, tmp_path, refused):
         return tmp_path
 
     strange = {"x": {"method": "smooth_ap", "like": "nobody"}}
-    said = r"claim 'elsewhere' must have parts in claims_plan\.yaml, or what is missing"
-    unknown = r"arm 'hapier' is unknown \(did you mean 'happier'\?\)"
     rule, arms = replace(read_claims(data)[0], rule="It is good."), read_protocol("cpu", data).arms
-    refused(
-        [
-            (lambda: read_claims(written(missing={})), ValueError, said),
-            (lambda: read_protocol("cpu", written(arms=strange)), ValueError, "arm 'nobody' is unknown"),
-            (lambda: with_needs(["hapier"], arms), ValueError, unknown),
-            (lambda: rule.threshold, ValueError, "rule of milder must say what the difference is larger than"),
-        ]
-    )
+    calls = {
+        r"'elsewhere' must have parts in claims_plan\.yaml, or what is": lambda: read_claims(written(missing={})),
+        "arm 'nobody' is unknown": lambda: read_protocol("cpu", written(arms=strange)),
+        r"arm 'hapier' is unknown \(did you mean 'happier'\?\)": lambda: with_needs(["hapier"], arms),
+        "rule of milder must say what the difference is larger than": lambda: rule.threshold,
+    }
+    refused((call, ValueError, message) for message, call in calls.items())

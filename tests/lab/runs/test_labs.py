@@ -23,26 +23,17 @@ TRAINING |= {"minibatch_statistics": minibatch_statistics, "detection": detectio
 MODULES = {**TRAINING, "speed": speed}
 SHARES = {"loss share", "waiting share", "evaluation share"}
 ERRORS = (ValueError, TypeError, FileNotFoundError, PermissionError)
-#: Presets that are executed, with what makes them smaller still, what they must have measured, and what they leave.
 QUICK = {
-    "retrieval": (
-        "glyphs_quick",
-        {"margin": 0.05, "steps": 3, "test_images": 300},
-        {"R@1", "R@10", "R@100", "mAP", "mAP@R", *SHARES},
-    ),
-    "hierarchical_retrieval": (
-        "glyphs_happier_quick",
-        {"steps": 3, "test_images": 300},
-        {"H-AP", "ASI", "NDCG", "AP of characters", "AP of scripts", "R@1 of base letters", "AP, mean of levels"},
-    ),
+    "retrieval": ("glyphs_quick", {"margin": 0.05, "test_images": 300}, {"R@1", "R@100", "mAP", "mAP@R", *SHARES}),
+    "hierarchical_retrieval": ("glyphs_happier_quick", {"test_images": 300}, {"H-AP", "ASI", "NDCG", "AP of scripts"}),
     "minibatch_statistics": (
         "glyphs_minibatch_quick",
-        {"steps": 3, "test_images": 600, "batch_sizes": [16, 32], "images": 64, "batches": 4},
+        {"test_images": 600, "batch_sizes": [16, 32], "images": 64, "batches": 4},
         {"mAP", "mAP of batches of 32", "P of batches of 16", "P of a run with batches of 16"},
     ),
     "detection": (
         "scenes_quick",
-        {"train_images": 12, "test_images": 6, "steps": 3, "batch_size": 2, "lr": 1e-3, "evaluate_every": 3},
+        {"train_images": 12, "test_images": 6, "batch_size": 2, "lr": 1e-3, "evaluate_every": 3},
         {"AP50", "AP50 11-point", "AP50 of frequent classes", "AP50 of rare classes", *SHARES},
     ),
 }
@@ -79,14 +70,13 @@ def test_notebooks_have_the_defaults_of_their_modules_and_each_preset_fits_one_a
 @pytest.mark.parametrize("lab", QUICK)
 def test_the_quick_lab_runs(lab, execute, tmp_path):
     preset, smaller, measured = QUICK[lab]
-    found = execute(lab, preset, smaller)
+    found = execute(lab, preset, {"steps": 3, **smaller})
     assert measured <= set(found["metrics"]) and all(0 <= found["metrics"][name] <= 1 for name in measured)
     assert [row["step"] for row in found["rows"]][-1] == 3 and found["metrics"]["seconds"] > 0
     kept = {"detections.npz"} if lab == "detection" else set()
     assert {path.name for path in tmp_path.iterdir()} == {"result.json", "net.pt", *kept}, "no checkpoint"
     if kept:
         assert [row["step"] for row in found["rows"]] == [1, 2, 3] and "AP50 of a part" in found["rows"][-1]
-        assert {"loss", "classifier's loss", "cross entropy"} < set(found["rows"][0])
         findings = Findings.load(tmp_path / "detections.npz")
         assert findings.parameters["loss"] == "rambo_map" and "data_root" not in findings.parameters
         assert len(findings.after) == 6
@@ -98,14 +88,12 @@ def test_the_lab_sodeep_runs(execute):
     assert all(row["steps"] == 2 and row["error, uniform"] > 0 and row["guessing"] == 1.2 for row in found["rows"])
 
 
+GLYPHS = {"loss": "smooth_ap", "batch_size": 16, "dim": 8}
+BATCHES = {"batch_sizes": [16], "batches": 3, "images": 32, "memories": [1], "ages": [1, 4]}
 #: What is trained until it is killed: parameters, and the function that makes a step.
 KILLED = {
-    retrieval: ({"loss": "smooth_ap", "memory": 1, "batch_size": 16, "dim": 8}, (loop, "one_step")),
-    minibatch_statistics: (
-        {"loss": "smooth_ap", "batch_size": 16, "dim": 8, "batch_sizes": [16], "batches": 3, "images": 32}
-        | {"memories": [1], "ages": [1, 4]},
-        (loop, "one_step"),
-    ),
+    retrieval: (GLYPHS | {"memory": 1}, (loop, "one_step")),
+    minibatch_statistics: (GLYPHS | BATCHES, (loop, "one_step")),
     detection: (
         {"train_images": 12, "test_images": 6, "batch_size": 2, "lr": 1e-3, "memory": 2},
         (ranklab.training.detection, "detector_step"),

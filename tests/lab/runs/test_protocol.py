@@ -102,10 +102,8 @@ def test_a_run_knows_its_code_by_what_it_imports(tmp_path, monkeypatch):
     codes.code_hash.cache_clear()
 
 
-ABOUT = {"preset": None, "seconds": 1.0, "machine": {}, "versions": {}, "git": None}
-RECORD = Record(
-    "lab", "a", parameters={"salt": "x"}, metrics={"R@1": 0.5}, **ABOUT, started="1", evidence={"code": "1"}
-)
+ABOUT = {"preset": None, "seconds": 1.0, "machine": {}, "versions": {}, "git": None, "started": "1"}
+RECORD = Record("lab", "a", parameters={"salt": "x"}, metrics={"R@1": 0.5}, **ABOUT, evidence={"code": "1"})
 
 
 def test_a_record_of_other_code_never_enters_a_table(tmp_path):
@@ -116,7 +114,5 @@ def test_a_record_of_other_code_never_enters_a_table(tmp_path):
     keep_runs([RECORD, other], tmp_path / "kept.jsonl")
     made = tabulate([tmp_path / "kept.jsonl"])
     assert "0.750" in made.text and "0.500" not in made.text and made.skipped == left_out
-    assert admit([RECORD, old], salt="y", code=None) == (
-        [old],
-        ["lab/a: has salt 'x' and not 'y', code '1' and not None"],
-    )
+    said = ["lab/a: has salt 'x' and not 'y', code '1' and not None"]
+    assert admit([RECORD, old], salt="y", code=None) == ([old], said)

@@ -139,32 +139,29 @@ def test_a_folder_is_of_one_content_and_its_run_whole_or_does_not_count(where):
 
 
 def test_bad_parameters_stop_before_anything_starts(where, refused):
-    def row(error, message, lab="tiny", **options):
-        return lambda: run_lab(lab, **where, **options), error, message
-
-    refused(
-        [
-            row(ValueError, r"lab 'tinyy' is unknown \(did you mean 'tiny'\?\); there are: other, tiny", lab="tinyy"),
-            row(ValueError, r"preset 'fats' of lab 'tiny' is unknown \(.*'fast'\?\); there are: fast", preset="fats"),
-            row(ValueError, "lab 'tiny' has no depth; there are: fast", preset="deep"),
-            row(
-                ValueError,
-                r"'names' is unknown to lab 'tiny' \(did you mean 'name'\?\); it has:\n  n: int = 3  # how many\n",
-                parameters={"names": "y"},
-            ),
-            row(ValueError, "'sed' is unknown .*did you mean 'seed'", assignments=["sed=1"]),
-            row(TypeError, r"parameter 'n' must be int, got 3.5, float \(how many\)", parameters={"n": 3.5}),
-            row(TypeError, "must be int, got True, bool", parameters={"n": True}),
-            row(TypeError, "must be bool, got 1, int", parameters={"loud": 1}),
-            row(TypeError, "must be float, got '1e-3', str .*1.0e-3 is a number", parameters={"lr": "1e-3"}),
-            row(TypeError, r"must be list\[str\], got 'a'", parameters={"kinds": "a"}),
-            row(TypeError, r"must be list\[str\], got \['a', 1\]", parameters={"kinds": ["a", 1]}),
-            row(ValueError, r"parameter 'n' must be int, got 'three' \(how many\)", assignments=["n=three"]),
-            row(ValueError, "must be bool, got '1'", assignments=["loud=1"]),
-            row(ValueError, "-p must be followed by key=value, got 'n'", assignments=["n"]),
-            (lambda: find_labs(where["runs"]), FileNotFoundError, r"found none in .*runs \(name one with --labs DIR\)"),
-        ]
+    rows = (
+        ({"lab": "tinyy"}, r"lab 'tinyy' is unknown \(did you mean 'tiny'\?\); there are: other, tiny"),
+        ({"preset": "fats"}, r"preset 'fats' of lab 'tiny' is unknown \(.*'fast'\?\); there are: fast"),
+        ({"preset": "deep"}, "lab 'tiny' has no depth; there are: fast"),
+        (
+            {"parameters": {"names": "y"}},
+            r"'names' is unknown to lab 'tiny' \(did you mean 'name'\?\); it has:\n  n: int",
+        ),
+        ({"parameters": {"n": 3.5}}, r"parameter 'n' must be int, got 3.5, float \(how many\)"),
+        ({"parameters": {"n": True}}, "must be int, got True, bool"),
+        ({"parameters": {"loud": 1}}, "must be bool, got 1, int"),
+        ({"parameters": {"lr": "1e-3"}}, "must be float, got '1e-3', str .*1.0e-3 is a number"),
+        ({"parameters": {"kinds": "a"}}, r"must be list\[str\], got 'a'"),
+        ({"parameters": {"kinds": ["a", 1]}}, r"must be list\[str\], got \['a', 1\]"),
+        ({"assignments": ["sed=1"]}, "'sed' is unknown .*did you mean 'seed'"),
+        ({"assignments": ["n=three"]}, r"parameter 'n' must be int, got 'three' \(how many\)"),
+        ({"assignments": ["loud=1"]}, "must be bool, got '1'"),
+        ({"assignments": ["n"]}, "-p must be followed by key=value, got 'n'"),
     )
+    errors = (ValueError, TypeError)
+    refused((lambda g=g: run_lab(**{"lab": "tiny", **where, **g}), errors, message) for g, message in rows)
+    none = r"found none in .*runs \(name one with --labs DIR\)"
+    refused([(lambda: find_labs(where["runs"]), FileNotFoundError, none)])
     assert not where["runs"].exists()
 
 

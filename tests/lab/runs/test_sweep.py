@@ -133,37 +133,29 @@ def test_a_scheduler_or_a_lab_that_is_not_there_is_not_waited_for(where, monkeyp
     refused([(lambda: sweeps.do_run(other, None, 60), ValueError, "lab 'tiny' has changed since the sweep began")])
 
 
-def test_points_of_a_grid_are_read_as_the_parameters_type_and_checked(where, no_cluster, refused):
+@pytest.mark.usefixtures("no_cluster")
+def test_points_of_a_grid_are_read_as_the_parameters_type_and_checked(where, refused):
     declared = read_parameters(where["labs"] / "tiny.ipynb")
     found = parse_grid(["n=1, 2", "kinds=[a,b], [c],[]", "name=x,y=z w", "lr=1e-3"], declared, lab="tiny")
     assert found == {"n": [1, 2], "kinds": [["a", "b"], ["c"], []], "name": ["x", "y=z w"], "lr": [0.001]}
     assert parse_grid(['name="a,b" ,"", c'], declared, lab="tiny") == {"name": ["a,b", "", "c"]}
     assert parse_resources(["GPU=1", "memory=2.5"]) == {"GPU": 1.0, "memory": 2.5}
-
-    def row(grid, error, message):
-        return lambda: sweep("tiny", grid, **where), error, message
-
-    refused(
-        [
-            row({"lr": [0.5, "fast"]}, TypeError, r"parameter 'lr' must be float, got 'fast'"),
-            row({"lr": 0.5}, TypeError, r"grid\['lr'\] must be a list of values, got 0.5"),
-            row({"name": "abc"}, TypeError, r"grid\['name'\] must be a list of values, got 'abc'"),
-            row({"lr": []}, ValueError, r"grid\['lr'\] must have at least one value"),
-            row({"names": ["x"]}, ValueError, r"parameter 'names' is unknown .*did you mean 'name'"),
-            (lambda: expand([1]), TypeError, "grid must be a mapping of parameter to values, got list"),
-        ]
-    )
+    wrong = {
+        "parameter 'lr' must be float, got 'fast'": {"lr": [0.5, "fast"]},
+        r"grid\['lr'\] must be a list of values, got 0.5": {"lr": 0.5},
+        r"grid\['name'\] must be a list of values, got 'abc'": {"name": "abc"},
+        r"grid\['lr'\] must have at least one value": {"lr": []},
+        "parameter 'names' is unknown .*did you mean 'name'": {"names": ["x"]},
+        "grid must be a mapping of parameter to values, got list": [1],
+    }
+    errors = (ValueError, TypeError)
+    refused((lambda grid=grid: sweep("tiny", grid, **where), errors, message) for message, grid in wrong.items())
 
 
 def test_seeds_are_three_unless_they_are_named(where):
     points = expand({"n": [1, 2], "lr": [0.5, 2]})
-    assert [tuple(point.values()) for point in points[:5]] == [
-        (0, 1, 0.5),
-        (0, 1, 2),
-        (0, 2, 0.5),
-        (0, 2, 2),
-        (1, 1, 0.5),
-    ]
+    first = [(0, 1, 0.5), (0, 1, 2), (0, 2, 0.5), (0, 2, 2), (1, 1, 0.5)]
+    assert [tuple(point.values()) for point in points[:5]] == first
     assert [point["seed"] for point in expand({"n": [1, 2]})] == [0, 0, 1, 1, 2, 2]
     assert expand({"seed": [5, 7]}) == [{"seed": 5}, {"seed": 7}]
     assert expand({"n": [1]}, given=["seed"]) == [{"n": 1}]

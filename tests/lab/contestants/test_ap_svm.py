@@ -2,7 +2,6 @@
 
 from itertools import permutations, product
 
-import numpy as np
 import pytest
 import torch
 from drawn import coin, gradient, random
@@ -60,18 +59,6 @@ def test_both_inferences_agree(monkeypatch, tile):
         assert abs(one - other) < 1e-12 * (1 + spread), case
         assert torch.equal(*(most_violated_ranking(y, positive, inference=inference) for inference in INFERENCE)), case
         assert torch.equal(*(gradient(APSVMLoss(inference), y, positive) for inference in INFERENCE)), case
-
-
-def test_divide_and_conquer_looks_at_few_pairs(monkeypatch):
-    """Counted, not timed: the elements that all steps touch, for scores in every order, equal ones too."""
-    touched, flat = [], interleaving._flat
-    monkeypatch.setattr(interleaving, "_flat", lambda *ends: touched.append((ends[1] - ends[0]).sum()) or flat(*ends))
-    n, ramp = 20_000, np.linspace(-1, 1, 20_000)
-    shuffled = np.random.default_rng(1).permutation(ramp)
-    for p, negatives in product((4, 64, 1024), (ramp, -ramp, shuffled, 0 * ramp, shuffled.round(1))):
-        touched.clear()
-        interleaving.mohapatra(np.linspace(-1, 1, p), negatives)
-        assert sum(touched) < 5 * (n + p) * (1 + np.log2(p)) and (sum(touched) < n * p or p == 4)
 
 
 @pytest.mark.parametrize("inference", INFERENCE)

@@ -1,7 +1,5 @@
 """The commands of the labs, as a reader gives them: what is passed on, what is told, and what was wrong."""
 
-from pathlib import Path
-
 import pytest
 from typer.testing import CliRunner
 
@@ -102,7 +100,3 @@ def test_sweep_passes_on_what_it_is_given_and_reports(given, where, monkeypatch)
     assert passed == expected | {"scheduler": "tcp://x:1", "resources": {"GPU": 1.0}}
     done = given("sweep", "tiny", "--timeout", "6")
     assert done.exit_code == 130 and done.output.endswith("rankedu sweep: stopped with 1 of 2 runs done\n")
-
-
-def test_labs_and_runs_are_those_of_the_checkout_unless_named():
-    assert runs.find_labs() == Path(__file__).resolve().parents[3] / "notebooks" / "labs"

@@ -32,20 +32,17 @@ class Tiny(nn.Module):
 @pytest.fixture
 def torchvision(monkeypatch, tmp_path):
     """A stand-in for the library, and an empty folder for its weights."""
-    fake = ModuleType("torchvision")
-    fake.__version__ = "0.0"
-    url = "https://example.org/models/tiny-0.pth"
-    kinds = SimpleNamespace(IMAGENET1K_V1=SimpleNamespace(url=url))
-    fake.models = SimpleNamespace(
-        resnet34=lambda weights: Tiny(),
-        resnet50=lambda weights: Tiny(16),
-        ResNet34_Weights=kinds,
-        ResNet50_Weights=kinds,
+    fake, kinds = (
+        ModuleType("torchvision"),
+        SimpleNamespace(IMAGENET1K_V1=SimpleNamespace(url="https://x.org/tiny.pth")),
     )
+    fake.__version__ = "0.0"
+    fake.models = SimpleNamespace(resnet34=lambda weights: Tiny(), resnet50=lambda weights: Tiny(16))
+    fake.models.ResNet34_Weights = fake.models.ResNet50_Weights = kinds
     monkeypatch.setitem(sys.modules, "torchvision", fake)
     monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
     (tmp_path / "checkpoints").mkdir()
-    return tmp_path / "checkpoints" / "tiny-0.pth"
+    return tmp_path / "checkpoints" / "tiny.pth"
 
 
 def pictures(channels=1, side=32, batch=4):
@@ -87,15 +84,14 @@ def test_the_convnet_is_what_it_always_was():
 
 
 def test_pretrained_weights_are_taken_where_they_are(torchvision):
-    with pytest.warns(UserWarning, match="pretrained weights are not at .*tiny-0.pth, so the net starts at random"):
+    with pytest.warns(UserWarning, match="pretrained weights are not at .*tiny.pth, so the net starts at random"):
         assert build("resnet34", pretrained=True).pretrained == "random"
     weights = Tiny()
     torch.save(weights.state_dict(), torchvision)
-    net = build("resnet34", pretrained=True)
+    net, glyphs = (build("resnet34", pretrained=True, in_channels=channels) for channels in (3, 1))
     assert net.pretrained == "ImageNet (torchvision 0.0, IMAGENET1K_V1)"
     assert torch.equal(net.features.conv1.weight, weights.conv1.weight)
-    glyphs = build("resnet34", pretrained=True, in_channels=1)
-    assert glyphs.pretrained == "ImageNet (torchvision 0.0, IMAGENET1K_V1), but for a new first convolution"
+    assert glyphs.pretrained == f"{net.pretrained}, but for a new first convolution"
 
 
 @pytest.mark.parametrize("in_channels", [1, 3])

@@ -154,13 +154,11 @@ def test_sizes_and_the_one_of_the_paper_is_torchvisions():
     with torch.device("meta"):
         nets = {name: build_detector(name) for name in millions}
         make = load_torchvision("the oracle").models.detection.fasterrcnn_resnet50_fpn
-        theirs = make(weights=None, weights_backbone=None, num_classes=21)
+        theirs, ours = make(weights=None, weights_backbone=None, num_classes=21), nets["resnet50_fpn"]
     sizes = {name: sum(parameter.numel() for parameter in net.parameters()) / 1e6 for name, net in nets.items()}
     assert sizes == pytest.approx(millions, rel=0.002)
-    ours = nets["resnet50_fpn"]
     shapes = [{name: value.shape for name, value in net.state_dict().items()} for net in (ours, theirs)]
-    assert shapes[0] == shapes[1]
-    assert ours.transform.min_size == (600,) and ours.transform.max_size == 1000
+    assert shapes[0] == shapes[1] and (ours.transform.min_size, ours.transform.max_size) == ((600,), 1000)
 
 
 def test_bad_settings_and_weights_are_refused(tmp_path, refused):

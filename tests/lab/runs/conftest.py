@@ -38,7 +38,6 @@ if end == "dying": os._exit(1)
 while n == 2 and gate and not Path(gate).exists(): time.sleep(0.05)"""
 END = """\
 from ranklab.runs import save_result
-if end == "silent": raise SystemExit(0)
 _ = save_result({"lab": "tiny", "parameters": {"n": n}, "metrics": {"value": n * lr + seed}})"""
 
 

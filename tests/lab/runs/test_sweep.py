@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from dataclasses import replace
 
 import psutil
@@ -24,9 +25,23 @@ from ranklab.runs.sweep_plan import expand, parse_grid
 run = CliRunner().invoke
 
 
-@pytest.fixture
-def no_cluster(monkeypatch):
+def test_points_of_a_grid_are_read_as_the_parameters_type_and_checked(where, refused, monkeypatch):
     monkeypatch.setattr(sweeps, "_client", lambda *_: pytest.fail("a cluster was started"))
+    declared = read_parameters(where["labs"] / "tiny.ipynb")
+    found = parse_grid(["n=1, 2", "kinds=[a,b], [c],[]", "name=x,y=z w", "lr=1e-3"], declared, lab="tiny")
+    assert found == {"n": [1, 2], "kinds": [["a", "b"], ["c"], []], "name": ["x", "y=z w"], "lr": [0.001]}
+    assert parse_grid(['name="a,b" ,"", c'], declared, lab="tiny") == {"name": ["a,b", "", "c"]}
+    assert parse_resources(["GPU=1", "memory=2.5"]) == {"GPU": 1.0, "memory": 2.5}
+    wrong = {
+        "parameter 'lr' must be float, got 'fast'": {"lr": [0.5, "fast"]},
+        r"grid\['lr'\] must be a list of values, got 0.5": {"lr": 0.5},
+        r"grid\['name'\] must be a list of values, got 'abc'": {"name": "abc"},
+        r"grid\['lr'\] must have at least one value": {"lr": []},
+        "parameter 'names' is unknown .*did you mean 'name'": {"names": ["x"]},
+    }
+    errors = (ValueError, TypeError)
+    refused((lambda grid=grid: sweep("tiny", grid, **where), errors, message) for message, grid in wrong.items())
+    refused([(lambda: expand([1]), TypeError, "grid must be a mapping of parameter to values, got list")])
 
 
 def options(where):
@@ -106,50 +121,26 @@ def at_work_in(folder):
     """Kernels whose current folder it is."""
     found = []
     for process in psutil.process_iter():
-        try:
-            if process.cwd() == str(folder) and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process.pid)
-        except psutil.Error:
-            pass
+        with suppress(psutil.Error):
+            found += [process] * (process.cwd() == str(folder) and process.status() != psutil.STATUS_ZOMBIE)
     return found
 
 
 def test_a_scheduler_or_a_lab_that_is_not_there_is_not_waited_for(where, monkeypatch, refused):
-    monkeypatch.setattr(clusters, "ANSWER", 0.3)
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        places = [f"tcp://127.0.0.1:{silent.getsockname()[1]}", "tcp://127.0.0.1:1", "127.0.0.1", "nets://x:1"]
-        message = "scheduler must be the address of a Dask scheduler that runs, got"
-        refused(
-            (lambda place=place: sweep("tiny", seeds=1, scheduler=place, **where), ConnectionError, message)
-            for place in places
-        )
-    assert not list(where["runs"].glob("tiny/*"))
     (planned,) = plan_sweep("tiny", seeds=1, **where)
     refused([(lambda: sweeps.do_run(planned, None, 60), FileNotFoundError, r"no .*\.locks: it must be on a file sys")])
     (where["runs"] / ".locks").mkdir(parents=True)
     other = replace(planned, parameters=planned.parameters | {"n": 4})
     refused([(lambda: sweeps.do_run(other, None, 60), ValueError, "lab 'tiny' has changed since the sweep began")])
-
-
-@pytest.mark.usefixtures("no_cluster")
-def test_points_of_a_grid_are_read_as_the_parameters_type_and_checked(where, refused):
-    declared = read_parameters(where["labs"] / "tiny.ipynb")
-    found = parse_grid(["n=1, 2", "kinds=[a,b], [c],[]", "name=x,y=z w", "lr=1e-3"], declared, lab="tiny")
-    assert found == {"n": [1, 2], "kinds": [["a", "b"], ["c"], []], "name": ["x", "y=z w"], "lr": [0.001]}
-    assert parse_grid(['name="a,b" ,"", c'], declared, lab="tiny") == {"name": ["a,b", "", "c"]}
-    assert parse_resources(["GPU=1", "memory=2.5"]) == {"GPU": 1.0, "memory": 2.5}
-    wrong = {
-        "parameter 'lr' must be float, got 'fast'": {"lr": [0.5, "fast"]},
-        r"grid\['lr'\] must be a list of values, got 0.5": {"lr": 0.5},
-        r"grid\['name'\] must be a list of values, got 'abc'": {"name": "abc"},
-        r"grid\['lr'\] must have at least one value": {"lr": []},
-        "parameter 'names' is unknown .*did you mean 'name'": {"names": ["x"]},
-        "grid must be a mapping of parameter to values, got list": [1],
-    }
-    errors = (ValueError, TypeError)
-    refused((lambda grid=grid: sweep("tiny", grid, **where), errors, message) for message, grid in wrong.items())
+    monkeypatch.setattr(clusters, "ANSWER", 0.3)
+    message = "scheduler must be the address of a Dask scheduler that runs, got"
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        places = [f"tcp://127.0.0.1:{silent.getsockname()[1]}", "tcp://127.0.0.1:1", "127.0.0.1", "nets://x:1"]
+        calls = [lambda place=place: sweep("tiny", seeds=1, scheduler=place, **where) for place in places]
+        refused((call, ConnectionError, message) for call in calls)
+    assert not list(where["runs"].glob("tiny/*"))
 
 
 def test_seeds_are_three_unless_they_are_named(where):
@@ -162,7 +153,8 @@ def test_seeds_are_three_unless_they_are_named(where):
     assert [entry.parameters for entry in plan_sweep("other", **where)] == [{"depth": 1}], "a lab without a seed"
 
 
-def test_a_dry_run_tells_how_far_each_run_is(where, no_cluster):
+def test_a_dry_run_tells_how_far_each_run_is(where, monkeypatch):
+    monkeypatch.setattr(sweeps, "_client", lambda *_: pytest.fail("a cluster was started"))
     planned = plan_sweep("tiny", {"n": [1, 2, 3, 4, 5]}, seeds=1, **where)
     for entry, status in zip(planned[1:], ["running", "running", "timed out", "completed"], strict=True):
         entry.folder.mkdir(parents=True)
@@ -173,8 +165,7 @@ def test_a_dry_run_tells_how_far_each_run_is(where, no_cluster):
     assert states == ["new", "running", "interrupted", "timed out", "damaged"]
     assert run_state(replace(planned[0], skipped=True)) == "done"
     lines = [f"{planned[0].folder.name}  new          n=1", f"{planned[1].folder.name}  running      n=2"]
-    assert done.exit_code == 0 and done.stdout.splitlines()[:2] == lines
-    assert done.stdout.splitlines()[-1] == "0 of 5 runs are done"
+    assert done.stdout.splitlines()[:2] == lines and done.stdout.splitlines()[-1] == "0 of 5 runs are done"
 
 
 def test_each_worker_has_a_gpu_or_its_share_of_the_cores(where, monkeypatch, refused):

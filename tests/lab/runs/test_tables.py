@@ -57,34 +57,30 @@ def runs(tmp_path):
 
 def test_a_run_becomes_a_record_without_the_folders_of_the_machine(tmp_path):
     make_run(tmp_path, "a1", {"R@1": 0.5, "AP": float("nan"), "fine": {"AP": 0.25}})
-    ([found], skipped) = collect_runs(tmp_path)
+    ([found], skipped), table = collect_runs(tmp_path), tmp_path / "kept.jsonl"
     assert skipped == [] and (found.lab, found.run, found.preset, found.seconds) == ("retrieval", "a1", "glyphs", 40.0)
     expected = {"loss": "smooth_ap", "margin": 0.05, "kinds": ["a", "b"], "weights": "w.pt", "seed": 0}
     assert found.parameters == expected
     assert found.metrics == {"R@1": 0.5, "AP": None, "fine/AP": 0.25} == flatten(found.metrics)
     assert found.machine == {"device": "CPU", "threads": 1, "peak_memory_mib": 300.0}
-    table = tmp_path / "kept.jsonl"
-    assert keep_runs([found], table) == [found]
+    assert keep_runs([found], table) == [found] and keep_runs([found], table) == [], "there is nothing to do"
     text = table.read_text(encoding="utf-8")
     assert json.loads(text)["run"] == "a1" and "/me" not in text and str(tmp_path) not in text
     assert collect_runs(table) == ([found], []) == collect_runs(table, tmp_path)
-    assert keep_runs([found], table) == [], "the second time there is nothing to do"
 
 
 def test_what_is_damaged_or_unfinished_is_named_and_skipped(runs):
-    manifest, result = "retrieval/bad/manifest.json", "retrieval/bad/result.json"
-    spoilt = [
-        (manifest, '{"status": ', "no JSON, .* at character 11"),
-        (manifest, "{}", "no 'status'"),
-        (manifest, '{"status": "running"}', "running"),
-        (manifest, '{"status": "failed", "error": "E"}', "failed: E"),
-        (manifest, None, "no manifest.json"),
-        (result, None, "no result.json"),
-        (result, '{"lab": 3}', "result must have key"),
-    ]
-    for name, text, reason in spoilt:
-        make_run(runs, "bad", {"R@1": 1.0})
-        (runs / name).unlink() if text is None else (runs / name).write_text(text)
+    for name, text, reason in (
+        ("manifest", '{"status": ', "no JSON, .* at character 11"),
+        ("manifest", "{}", "no 'status'"),
+        ("manifest", '{"status": "running"}', "running"),
+        ("manifest", '{"status": "failed", "error": "E"}', "failed: E"),
+        ("manifest", None, "no manifest.json"),
+        ("result", None, "no result.json"),
+        ("result", '{"lab": 3}', "result must have key"),
+    ):
+        path = make_run(runs, "bad", {"R@1": 1.0}) / f"{name}.json"
+        path.unlink() if text is None else path.write_text(text)
         records, [skipped] = collect_runs(runs)
         assert len(records) == 6 and re.search(rf"/bad: {reason}", skipped), skipped
     done = results("--runs", runs, "--where", "loss=rambo_log")
@@ -130,7 +126,7 @@ def test_a_damaged_line_is_named_and_stays_and_two_that_keep_at_a_time_lose_noth
         assert found == [first, last] and re.search(rf"kept\.jsonl, line 2: .*{reason}", skipped), reason
         refused([(lambda: keep_runs([new], table), ValueError, "whole to be written anew, got .*, line 2: ")])
         assert table.read_bytes() == before
-    table = tmp_path / "kept.jsonl"
+    table = tmp_path / "together" / "kept.jsonl"
 
     def keep(name):
         for number in range(20):
@@ -141,7 +137,7 @@ def test_a_damaged_line_is_named_and_stays_and_two_that_keep_at_a_time_lose_noth
     [thread.join(120) for thread in threads]
     found, skipped = collect_runs(table)
     assert [record.run for record in found] == [f"{name}{number:02}" for name in "ab" for number in range(20)]
-    assert skipped == [] and sorted(path.name for path in tmp_path.iterdir()) == [".locks", "kept.jsonl"]
+    assert skipped == [] and sorted(path.name for path in table.parent.iterdir()) == [".locks", "kept.jsonl"]
 
 
 def test_tables_and_runs_become_a_table_a_lab(runs, tmp_path):

@@ -1,6 +1,7 @@
 """The training loop and its evaluation; batches made ahead, the same whoever makes them and wherever a run begins."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -14,23 +15,12 @@ from ranklab.training import ClassBalancedSampler, evaluate, train
 from ranklab.training.loading import ahead, batches
 from ranklab.training.retrieval import embed
 
-
-class Points:
-    """A data set of given images and labels."""
-
-    def __init__(self, images, labels):
-        self.images, self.labels = images, labels
+Points = SimpleNamespace  # a data set of given images and labels
 
 
-class Flat(nn.Module):
+def flat():
     """Pixels as embeddings."""
-
-    def __init__(self):
-        super().__init__()
-        self.scale = nn.Parameter(torch.ones(()))
-
-    def forward(self, images):
-        return nn.functional.normalize(images.flatten(1) * self.scale, dim=1)
+    return nn.Sequential(nn.Flatten(), nn.LayerNorm(16))
 
 
 def neighbours(embeddings, labels):
@@ -46,7 +36,7 @@ def test_evaluate_restores_the_mode_repeats_itself_and_refuses_an_exploded_netwo
     first, again = evaluate(net, glyphs), evaluate(net, glyphs)
     assert first == again != evaluate(net, glyphs, seed=2) and net.training
     assert evaluate(net.eval(), glyphs) == first and not net.training
-    made = evaluate(Flat(), Points(torch.zeros(5, 4, 4).byte(), torch.arange(5)), strength=0.0)
+    made = evaluate(flat(), Points(images=torch.zeros(5, 4, 4).byte(), labels=torch.arange(5)), strength=0.0)
     assert all(value != value for value in made.values()), "without positives there is nothing to measure"
     for value in (float("nan"), float("inf")):  # no comparison with NaN holds: nothing would outrank its positives
         nn.init.constant_(net.embed.weight, value)
@@ -54,24 +44,22 @@ def test_evaluate_restores_the_mode_repeats_itself_and_refuses_an_exploded_netwo
             evaluate(net, glyphs)
 
 
-@pytest.mark.parametrize("levels", [1, 3])
-def test_evaluate_is_the_definition_for_leaves(levels):
+def test_evaluate_is_the_definition_for_leaves():
     generator = torch.Generator().manual_seed(0)
     images = torch.randint(0, 256, (31, 4, 4), generator=generator).byte()
     leaves = torch.randint(0, 9, (31,), generator=generator)
     leaves[0] = 99  # alone in its class: such a query does not count
-    labels = leaves if levels == 1 else torch.stack([leaves * 0, leaves // 2, leaves], dim=1)
-    scores = embed(Flat(), images, strength=0.0).double()
-    scores = (scores @ scores.T).tolist()
-    aps, firsts = [], []
+    scores = embed(flat(), images, strength=0.0).double()
+    scores, found = (scores @ scores.T).tolist(), []
     for query, leaf in enumerate(leaves.tolist()):
         others = [i for i in range(31) if i != query]
         y, relevant = [scores[query][i] for i in others], [leaves[i].item() == leaf for i in others]
         if any(relevant):
-            aps.append(reference.average_precision(y, relevant))
-            firsts.append(reference.recall_at_k(y, relevant, 1))
-    made = evaluate(Flat(), Points(images, labels), strength=0.0)
-    assert made == pytest.approx({"R@1": sum(firsts) / len(firsts), "mAP": sum(aps) / len(aps)}, abs=1e-6)
+            found.append((reference.recall_at_k(y, relevant, 1), reference.average_precision(y, relevant)))
+    expected = dict(zip(("R@1", "mAP"), torch.tensor(found).mean(0).tolist(), strict=True))
+    for labels in (leaves, torch.stack([leaves * 0, leaves // 2, leaves], dim=1)):
+        made = evaluate(flat(), Points(images=images, labels=labels), strength=0.0)
+        assert made == pytest.approx(expected, abs=1e-6)
 
 
 def trained(data, loss=neighbours, *, net_seed=0, **settings):
@@ -82,16 +70,13 @@ def trained(data, loss=neighbours, *, net_seed=0, **settings):
 
 
 class Scaled(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.scale = nn.Parameter(torch.ones(()))
-
     def forward(self, embeddings, labels):
         return neighbours(self.scale * embeddings, labels)
 
 
 def test_a_few_steps_reduce_the_loss_improve_retrieval_and_train_the_loss_and_the_time_is_told(glyphs):
     loss = Scaled()
+    loss.scale = nn.Parameter(torch.ones(()))
     net, history = trained(glyphs, loss, test=glyphs, evaluate_every=20)
     assert len(history.losses) == 40 and loss.scale.item() != 1
     assert sum(history.losses[-5:]) < 0.9 * sum(history.losses[:5])
@@ -143,17 +128,6 @@ class Files:
         return picture if generator is None else picture + torch.rand(3, 1, 1, generator=generator)
 
 
-class Mean(nn.Module):
-    """Colours as embeddings."""
-
-    def __init__(self):
-        super().__init__()
-        self.turn = nn.Linear(3, 2)
-
-    def forward(self, images):
-        return self.turn(images.mean((2, 3)))
-
-
 def batches_of(data, **settings):
     return list(batches(data, CHOSEN, device=CPU, **settings))
 
@@ -197,7 +171,7 @@ def test_training_and_evaluation_on_files_and_a_sampler_that_ends_too_early(glyp
     data, found = Files(), []
     for workers in (0, 1):
         torch.manual_seed(0)
-        net, seen = Mean(), []
+        net, seen = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 2)), []  # colours
         sampler = ClassBalancedSampler(data.labels[:, -1], 4, 2, batches=4)
 
         def spread(embeddings, labels, seen=seen):

@@ -57,10 +57,8 @@ def test_a_command_says_what_was_wrong_before_anything_starts(given, where):
 
 
 def test_run_lists_parameters_passes_on_what_it_is_given_and_reports(given, tmp_path, monkeypatch):
-    done = given("run", "tiny", "--list")
-    assert done.exit_code == 0
-    assert "  n: int = 3  # how many\n" in done.stdout and done.stdout.splitlines()[-1] == "Presets: fast"
-    passed = {}
+    listed, passed = given("run", "tiny", "--list").stdout, {}
+    assert "  n: int = 3  # how many\n" in listed and listed.splitlines()[-1] == "Presets: fast"
 
     def run_lab(lab, **options):
         passed.update(options, lab=lab)
@@ -77,10 +75,9 @@ def test_run_lists_parameters_passes_on_what_it_is_given_and_reports(given, tmp_
     expected = {"lab": "x", "preset": "y", "runs": tmp_path / "runs", "force": True, "timeout": 3600, "labs": None}
     assert passed == expected | {"assignments": ["a=1", "b=2"]}
     assert "Nothing to do" in given("run", "x").stdout
-    done = given("run", "x", "--timeout", "5")
-    assert done.exit_code == 1 and "here it stands" in done.output and "Traceback" not in done.output
-    done = given("run", "x", "--timeout", "6")
-    assert done.exit_code == 130 and "stopped; the same command goes on" in done.stderr
+    failed, stopped = (given("run", "x", "--timeout", seconds) for seconds in "56")
+    assert failed.exit_code == 1 and "here it stands" in failed.output and "Traceback" not in failed.output
+    assert stopped.exit_code == 130 and "stopped; the same command goes on" in stopped.stderr
 
 
 def test_sweep_passes_on_what_it_is_given_and_reports(given, where, monkeypatch):

@@ -44,13 +44,10 @@ def outcome(tmp_path_factory):
     return detection.run(SMALL | {"loss": "cross_entropy", "margin": 0.0}, folder, progress=False)
 
 
-def targets_of(outcome):
-    return [outcome.data.test.target(index) for index in range(len(outcome.data.test))]
-
-
 def test_metrics_are_those_of_the_whole_test_split_and_of_halves_of_its_classes(outcome):
+    targets = [outcome.data.test.target(index) for index in range(len(outcome.data.test))]
     for name, kind in {"AP50": "all-point", "AP50 11-point": "11-point"}.items():
-        found = evaluate_detections(outcome.detections, targets_of(outcome), n_classes=20, interpolation=kind)
+        found = evaluate_detections(outcome.detections, targets, n_classes=20, interpolation=kind)
         assert outcome.metrics[name] == pytest.approx(found["AP"])
     missing = int(outcome.ap.isnan().sum())
     assert "cross entropy has no margin: 0.0 is not used" in outcome.notes
@@ -58,13 +55,11 @@ def test_metrics_are_those_of_the_whole_test_split_and_of_halves_of_its_classes(
     assert [*outcome.series()] == ["classifier's loss"] and len(outcome.rows) == 3
     found = halves(torch.tensor([5, 1, 9]))
     assert (found["frequent classes"].tolist(), found["rare classes"].tolist()) == ([3, 1], [2])
-    groups = halves(outcome.data.frequency)
-    rare = set(groups["rare classes"].tolist())
-    perfect = []
-    for target in targets_of(outcome):
-        kept = torch.tensor([int(label) not in rare for label in target["labels"]])
-        of_frequent = {name: target[name][kept] for name in ("boxes", "labels")}
-        perfect.append(of_frequent | {"scores": torch.ones(int(kept.sum()))})
+    rare, perfect = halves(outcome.data.frequency)["rare classes"], []
+    for target in targets:
+        kept = ~torch.isin(target["labels"], rare)
+        found = {name: target[name][kept] for name in ("boxes", "labels")}
+        perfect.append(found | {"scores": torch.ones(int(kept.sum()))})
     metrics, ap = detection.measure(perfect, outcome.data)
     assert metrics["AP50 of frequent classes"] == 1 and metrics["AP50 of rare classes"] == 0
     assert 0 < metrics["AP50"] < 1 and ap.shape == (20,)
@@ -72,13 +67,9 @@ def test_metrics_are_those_of_the_whole_test_split_and_of_halves_of_its_classes(
 
 def test_data_are_as_large_as_asked_for_and_counted_without_difficult_objects():
     data = open_data(detection.DEFAULTS | {"train_images": 30, "test_images": 5, "test_split": "val"})
-    assert (data.train.split, data.test.split) == ("train", "val")
-    assert (len(data.train), len(data.test), data.test[0][0].shape) == (30, 5, (3, 128, 128))
-    counted = torch.zeros(20, dtype=torch.int64)
-    for index in range(30):
-        target = data.train.target(index)
-        for label, difficult in zip(target["labels"].tolist(), target["difficult"].tolist(), strict=True):
-            counted[label - 1] += not difficult
+    assert (data.train.split, data.test.split, len(data.train), len(data.test)) == ("train", "val", 30, 5)
+    targets = [data.train.target(index) for index in range(30)]
+    counted = torch.cat([target["labels"][~target["difficult"]] for target in targets]).bincount(minlength=21)[1:]
     assert torch.equal(count_objects(data.train), counted) and torch.equal(data.frequency, counted)
     part = first_of(data.train, 7)
     assert len(part) == 7 and torch.equal(part[6][0], data.train[6][0]) and first_of(part, 9) is part

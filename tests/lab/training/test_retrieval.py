@@ -144,27 +144,19 @@ def test_pictures_in_memory_are_augmented_one_batch_after_the_other_from_the_mid
         assert torch.equal(later.images, whole[2].images) and torch.equal(later.labels, data.labels[CHOSEN[2]])
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_seed_step_and_place_determine_a_picture_on_disk(workers):
-    first, again, other = (batches_of(Files(), seed=seed, workers=workers) for seed in (1, 1, 2))
-    for one, two, three, chosen in zip(first, again, other, CHOSEN, strict=True):
-        assert torch.equal(one.images, two.images)
-        assert torch.equal(one.images[:, 0, 0, 0].floor(), chosen.float())
-        assert torch.equal(one.labels, Files().labels[chosen, -1])
-        assert (one.images != three.images).all()
-    twins = first[1].images[:2]  # one picture at two places is two views
-    assert (twins[0] != twins[1]).all()
-    assert (first[0].images[0] != first[2].images[1]).all()  # and so at two steps
-    assert torch.equal(first[2].images, batches_of(Files(), seed=1)[2].images)  # whoever loads it
-
-
-@pytest.mark.parametrize("workers", [0, 1])
-def test_a_picture_that_cannot_be_read_is_named_and_the_global_generator_left_alone(workers):
-    state = torch.get_rng_state()
-    with pytest.raises(ValueError, match="picture 4 cannot be decoded"):
-        batches_of(Files(broken=4), workers=workers)
-    batches_of(Files(), workers=workers)
-    assert torch.equal(torch.get_rng_state(), state)
+def test_seed_step_and_place_determine_a_picture_on_disk_whoever_loads_it():
+    state, here = torch.get_rng_state(), batches_of(Files(), seed=1)
+    for workers in (0, 2):
+        first, other = (batches_of(Files(), seed=seed, workers=workers) for seed in (1, 2))
+        for one, two, three, chosen in zip(first, here, other, CHOSEN, strict=True):
+            assert torch.equal(one.images, two.images) and (one.images != three.images).all()
+            assert torch.equal(one.images[:, 0, 0, 0].floor(), chosen.float())
+            assert torch.equal(one.labels, Files().labels[chosen, -1])
+        with pytest.raises(ValueError, match="picture 4 cannot be decoded"):
+            batches_of(Files(broken=4), workers=workers)
+    twins = here[1].images[:2]  # one picture at two places is two views, and so at two steps
+    assert (twins[0] != twins[1]).all() and (here[0].images[0] != here[2].images[1]).all()
+    assert torch.equal(torch.get_rng_state(), state), "the global generator is left alone"
 
 
 def test_training_and_evaluation_on_files_and_a_sampler_that_ends_too_early(glyphs):
@@ -192,13 +184,7 @@ def test_training_and_evaluation_on_files_and_a_sampler_that_ends_too_early(glyp
 
 
 def test_who_stops_early_leaves_no_thread():
-    def endless():
-        while True:
-            yield 0
-
-    before = threading.active_count()
-    items = ahead(endless())
-    assert next(items) == 0
-    assert threading.active_count() == before + 1
+    before, items = threading.active_count(), ahead(iter(int, 1))
+    assert next(items) == 0 and threading.active_count() == before + 1
     items.close()
     assert threading.active_count() == before

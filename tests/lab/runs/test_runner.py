@@ -98,33 +98,31 @@ def test_a_folder_is_of_one_content_and_its_run_whole_or_does_not_count(where):
     def folder(**options):
         return plan("tiny", **where, **options).folder
 
-    first = folder()
-    assert first == folder(parameters={"n": 3}) == folder(assignments=["lr=0.5"])
-    assert len({first, folder(parameters={"n": 4}), folder(preset="fast"), folder(parameters={"kinds": ["b"]})}) == 4
-    lab = where["labs"] / "tiny.ipynb"
-    book = nbformat.read(lab, 4)
-    book.cells[1].outputs = [nbformat.v4.new_output("stream", text="hello")]
-    book.cells.append(nbformat.v4.new_markdown_cell("In other words"))
-    nbformat.write(book, lab)
-    assert folder() == first, "neither an output nor a text is code"
-    book.cells[1].source += "\npass"
-    nbformat.write(book, lab)
-    assert folder() != first
     run, known = plan("tiny", **where), "ranklab.experiments.sodeep"
-    spoilt = {
-        "manifest.json": ['{"status": "running"}', "[", None],
-        "result.json": [None, '{"lab": ', '{"lab": "tiny"}'],
-    }
-    for name, texts in spoilt.items():
-        for text in texts:
-            save_result({**GOOD, "parameters": {}}, folder=run.folder)
-            (run.folder / "manifest.json").write_text('{"status": "completed"}')
-            assert run.finished()["lab"] == "tiny"
-            (run.folder / name).unlink() if text is None else (run.folder / name).write_text(text)
-            assert run.finished() is None, (name, text)
-    (run.folder / "manifest.json").write_text('{"status": "completed"}')
+    manifest, result = run.folder / "manifest.json", run.folder / "result.json"
+    assert run.folder == folder(parameters={"n": 3}) == folder(assignments=["lr=0.5"])
+    others = folder(parameters={"n": 4}), folder(preset="fast"), folder(parameters={"kinds": ["b"]})
+    assert len({run.folder, *others}) == 4
+    for path, text in (
+        *((manifest, text) for text in ('{"status": "running"}', "[", None)),
+        *((result, text) for text in (None, '{"lab": ', '{"lab": "tiny"}')),
+    ):
+        save_result({**GOOD, "parameters": {}}, folder=run.folder)
+        manifest.write_text('{"status": "completed"}')
+        assert run.finished()["lab"] == "tiny"
+        path.unlink() if text is None else path.write_text(text)
+        assert run.finished() is None, (path, text)
+    manifest.write_text('{"status": "completed"}')
     save_result({**GOOD, "evidence": {"module": known, "code": "another"}}, folder=run.folder)
     assert run.finished() is None
+    book = nbformat.read(where["labs"] / "tiny.ipynb", 4)
+    book.cells[1].outputs = [nbformat.v4.new_output("stream", text="hello")]
+    book.cells.append(nbformat.v4.new_markdown_cell("In other words"))
+    nbformat.write(book, where["labs"] / "tiny.ipynb")
+    assert folder() == run.folder, "neither an output nor a text is code"
+    book.cells[1].source += "\npass"
+    nbformat.write(book, where["labs"] / "tiny.ipynb")
+    assert folder() != run.folder
 
 
 def test_bad_parameters_stop_before_anything_starts(where, refused):
@@ -196,21 +194,21 @@ def test_a_result_is_plain_and_says_where_it_was_measured(tmp_path, monkeypatch)
     assert save_result(GOOD).resolve() == tmp_path / "result.json"
 
 
-def test_a_result_that_is_none_is_refused_and_a_full_disk_leaves_the_old_one(tmp_path, refused, monkeypatch):
-    changes = [
+def test_a_result_that_is_none_is_refused_and_a_full_disk_leaves_the_old_one(tmp_path, monkeypatch, refused):
+    rows = [
         ({"lab": ""}, r"result\['lab'\] must be a string"),
-        ({"metrics": [1]}, r"result\['metrics'\] must be an object of numbers"),
-        ({"metrics": {"a": "high"}}, r"result\['metrics'\] must be an object of numbers"),
-        ({"metrics": {"a": True}}, r"result\['metrics'\] must be"),
-        ({"rows": [{"a": {}}]}, r"result\['rows'\] must be a list of flat objects"),
-        ({"rows": [3]}, r"result\['rows'\] must be a list of flat objects"),
+        *(
+            ({"metrics": odd}, r"\['metrics'\] must be an object of numbers")
+            for odd in ([1], {"a": "high"}, {"a": True})
+        ),
+        *(({"rows": [odd]}, r"result\['rows'\] must be a list of flat objects") for odd in ({"a": {}}, 3)),
         ({"metric": {}}, r"result must have the keys 'lab', .* alone, got 'metric'"),
         ({"parameters": {"f": print}}, "result must hold numbers, .* got <built-in function print>"),
     ]
-    rows = [({**GOOD, **change}, message) for change, message in changes]
-    rows += [({name: GOOD[name] for name in GOOD if name != key}, f"must have key '{key}'") for key in GOOD]
+    wrong = [({**GOOD, **change}, message) for change, message in rows]
+    wrong += [({name: GOOD[name] for name in GOOD if name != key}, f"must have key '{key}'") for key in GOOD]
     errors = (ValueError, TypeError)
-    refused((lambda result=result: save_result(result, folder=tmp_path), errors, message) for result, message in rows)
+    refused((lambda result=result: save_result(result, folder=tmp_path), errors, message) for result, message in wrong)
     assert not list(tmp_path.iterdir())
 
     def full(*_):

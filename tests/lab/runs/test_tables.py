@@ -19,7 +19,7 @@ from ranklab.runs.selection import chosen, metric_names
 from ranklab.runs.summaries import best
 from ranklab.runs.tables import render
 
-ABOUT = {"preset": None, "machine": {"device": "CPU"}, "versions": {}, "git": None}
+ABOUT = {"preset": None, "machine": {"device": "CPU"}, "versions": {}, "git": None, "seconds": 2.0}
 
 
 def make_run(runs, name, metrics, seed=0, lab="retrieval", **parameters):
@@ -27,18 +27,16 @@ def make_run(runs, name, metrics, seed=0, lab="retrieval", **parameters):
     told = {"loss": "smooth_ap", "margin": 0.05, "kinds": ["a", "b"], "data_root": "/me/data", "weights": "/me/w.pt"}
     told |= {"seed": seed, **parameters}
     manifest = {"lab": lab, "preset": "glyphs", "parameters": told, "versions": {"torch": "2.13.0"}, "git": None}
-    manifest |= {"started": "2026", "status": "completed", "seconds": 40.0 + seed}
-    manifest |= {"device": "CPU", "threads": 1, "peak_memory_mib": 300.0, "attempts": 1}
+    manifest |= {"started": "2026", "status": "completed", "seconds": 40.0 + seed, "attempts": 1}
+    manifest |= {"device": "CPU", "threads": 1, "peak_memory_mib": 300.0}
     save_result({"lab": lab, "parameters": told, "metrics": metrics}, folder=runs / lab / name)
     (runs / lab / name / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     return runs / lab / name
 
 
 def record(metrics, seed=0, started="2026", lab="lab", **parameters):
-    about = {**ABOUT, "seconds": 2.0, "started": started}
-    return Record(
-        lab, f"{parameters} {seed} {started}", parameters={**parameters, "seed": seed}, metrics=metrics, **about
-    )
+    parameters, run = {**parameters, "seed": seed}, f"{parameters} {seed} {started}"
+    return Record(lab, run, parameters=parameters, metrics=metrics, **ABOUT, started=started)
 
 
 def results(*arguments):
@@ -106,11 +104,11 @@ def test_a_table_holds_a_line_a_run_in_order_and_gives_back_what_was_kept(tmp_pa
 
 
 def test_a_damaged_line_is_named_and_stays_and_two_that_keep_at_a_time_lose_nothing(tmp_path, refused):
-    table = tmp_path / "kept.jsonl"
+    table, together = tmp_path / "kept.jsonl", tmp_path / "together" / "kept.jsonl"
     first, last, new = (replace(record({"AP": 0.5}), run=run) for run in ("a", "c", "b"))
     keep_runs([first, last], table)
     one, other = table.read_bytes().splitlines()
-    reasons = {
+    for line, reason in {
         b'{"lab": "x", ': "no JSON, .* at character 13",
         b"\xff\xfe": "can't decode",
         b"[1]": "must be a mapping, not list",
@@ -118,26 +116,24 @@ def test_a_damaged_line_is_named_and_stays_and_two_that_keep_at_a_time_lose_noth
         json.dumps(asdict(replace(record({}), metrics=3))).encode(): "parameters and metrics must be objects",
         b"": "no JSON",
         one: "lab/a has a line before",
-    }
-    for line, reason in reasons.items():
+    }.items():
         before = b"\n".join([one, line, other, b""])
         table.write_bytes(before)
         found, [skipped] = collect_runs(table)
         assert found == [first, last] and re.search(rf"kept\.jsonl, line 2: .*{reason}", skipped), reason
         refused([(lambda: keep_runs([new], table), ValueError, "whole to be written anew, got .*, line 2: ")])
         assert table.read_bytes() == before
-    table = tmp_path / "together" / "kept.jsonl"
 
     def keep(name):
         for number in range(20):
-            keep_runs([replace(record({"AP": 0.5}), run=f"{name}{number:02}")], table)
+            keep_runs([replace(new, run=f"{name}{number:02}")], together)
 
     threads = [threading.Thread(target=keep, args=name) for name in "ab"]
     [thread.start() for thread in threads]
     [thread.join(120) for thread in threads]
-    found, skipped = collect_runs(table)
+    found, skipped = collect_runs(together)
     assert [record.run for record in found] == [f"{name}{number:02}" for name in "ab" for number in range(20)]
-    assert skipped == [] and sorted(path.name for path in table.parent.iterdir()) == [".locks", "kept.jsonl"]
+    assert skipped == [] and sorted(path.name for path in together.parent.iterdir()) == [".locks", "kept.jsonl"]
 
 
 def test_tables_and_runs_become_a_table_a_lab(runs, tmp_path):

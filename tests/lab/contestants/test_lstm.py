@@ -51,9 +51,8 @@ def test_the_counterexample_to_equivariance():
 
 def released(y):
     """What SoDeep's `sorter_exact` computes, times n, pair by pair."""
-    n = len(y)
     above = (y - y[:, None]).triu(1)  # y[j] - y[i] where i < j
-    temperature = above.std() / 6.8
+    temperature, n = above.std() / 6.8, len(y)
     ranks = [1 + sum(torch.sigmoid((y[j] - y[k]) / temperature) for j in range(n) if j != k) for k in range(n)]
     return temperature, torch.stack(ranks)
 
@@ -66,7 +65,6 @@ def test_exact_sorter_is_its_definition_and_the_rank_of_smooth_ap():
             fixed = SigmoidRanker(temperature.item())
             torch.testing.assert_close(exact_sorter_temperature(row), temperature)
             torch.testing.assert_close(exact_sorter(row), ranks)
-            torch.testing.assert_close(fixed(row), ranks)
             found, expected = (torch.autograd.grad((c * f(row)).sum(), y)[0] for f in (exact_sorter, fixed))
             torch.testing.assert_close(found, expected)  # the gradient of a fixed temperature
             assert found.any()

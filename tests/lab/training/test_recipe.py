@@ -24,7 +24,10 @@ STEPS = 40
 ORACLES = {
     "cosine": (Recipe(schedule="cosine"), lambda o: lr_scheduler.CosineAnnealingLR(o, STEPS)),
     "one_cycle": (Recipe(schedule="one_cycle"), lambda o: lr_scheduler.OneCycleLR(o, 1.0, STEPS)),
-    "steps": (Recipe(schedule="steps", milestones=(10, 25)), lambda o: lr_scheduler.MultiStepLR(o, [10, 25], 0.1)),
+    "steps": (
+        Recipe(schedule="steps", milestones=(10, 25), decay=0.5),
+        lambda o: lr_scheduler.MultiStepLR(o, [10, 25], 0.5),
+    ),
     "constant": (Recipe(), lambda o: lr_scheduler.ConstantLR(o, 1.0)),
     "warmup": (Recipe(warmup=8), lambda o: lr_scheduler.LinearLR(o, 1 / 8, 1.0, 7)),
 }

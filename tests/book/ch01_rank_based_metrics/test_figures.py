@@ -1,5 +1,3 @@
-"""What the figures and the explorable of chapter 1 claim, by the definitions."""
-
 import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits

@@ -1,5 +1,3 @@
-"""The explorables of chapter 2 show what they claim."""
-
 import numpy as np
 import pytest
 import torch

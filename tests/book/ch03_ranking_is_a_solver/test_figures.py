@@ -1,5 +1,3 @@
-"""What the figures and explorables of chapter 3 claim, by the solver, the gradient and the certificate."""
-
 from itertools import pairwise
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""What the figures and explorables of chapter 4 claim, in numbers."""
-
 import re
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""What the figures and the explorable of chapter 5 claim, in numbers."""
-
 from itertools import combinations
 
 import numpy as np
@@ -9,7 +7,7 @@ from torch.nn.functional import normalize
 
 from rankbook.ch05_minibatch_bias import explorables, figures, study
 from rankbook.kit.explorable import kept
-from rankedu.losses import APLoss, MAPLoss, OnEmbeddings, RecallLoss
+from rankedu.losses import MAPLoss, OnEmbeddings, RecallLoss
 from rankedu.memory import EmbeddingMemory, ScoreMemory
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
@@ -37,16 +35,16 @@ def test_expected_precision_is_the_mean_over_all_batches(n):
 
 def test_true_map_is_average_precision_and_a_sampled_batch_is_ranked_by_itself(ranking):
     points, labels = (torch.from_numpy(x) for x in SMALL)
-    scores, same, own = points @ points.T, labels[:, None] == labels, torch.eye(120, dtype=torch.bool)
-    wanted = average_precision(scores, same, where=~own).mean().item()
-    assert ranking.mean_ap == pytest.approx(wanted, abs=1e-6)
-    assert study.expected_map(ranking, len(ranking)) == pytest.approx(ranking.mean_ap, abs=1e-12)
-    assert study.sample_estimates(ranking, 120, batches=1) == pytest.approx(ranking.mean_ap, abs=1e-12)
+    scores, other = points @ points.T, ~torch.eye(120, dtype=torch.bool)
+    same = (labels[:, None] == labels) & other
+    wanted = pytest.approx(average_precision(scores, same, where=other).mean().item(), abs=1e-6)
+    assert ranking.mean_ap == wanted == study.expected_map(ranking, len(ranking))
+    assert study.sample_estimates(ranking, 120, batches=1) == wanted
     for queries, members in study._draws(SMALL[1], 12, 5, 2):
         assert len(set(members)) == 36 and list(members[:12]) == list(queries)
-        where, relevance = (~own)[queries][:, members], (same & ~own)[queries][:, members]
+        y, where, relevance = (of[queries][:, members] for of in (scores, other, same))
         found = relevance.any(1)
-        wanted = average_precision(scores[queries][:, members][found], relevance[found], where=where[found])
+        wanted = average_precision(y[found], relevance[found], where=where[found])
         assert study._batch_map(ranking, queries, members) == pytest.approx(wanted.mean().item(), abs=1e-6)
 
 
@@ -56,11 +54,11 @@ def test_the_closed_form_follows_sampled_batches(ranking):
         assert np.nanmean(estimates) == pytest.approx(study.expected_map(ranking, (1 + length) * m), abs=0.04)
 
 
-def test_batches_are_too_optimistic(lines):
+def test_batches_are_too_optimistic():
     [axes] = figures.minibatch_map().axes
-    means, truth = axes.containers[0].lines[0].get_ydata(), lines(axes)["the data set"][0]
-    assert len(means) == len(study.SIZES) and min(means) > truth == study.synthetic_ranking().mean_ap
-    assert sorted(means, reverse=True) == means.tolist()
+    means, truth = axes.containers[0].lines[0].get_ydata(), study.synthetic_ranking().mean_ap
+    assert truth in [line.get_ydata()[0] for line in axes.lines if line.get_label() == "the data set"]
+    assert len(means) == len(study.SIZES) and min(means) > truth and sorted(means, reverse=True) == means.tolist()
 
 
 def test_balanced_batches_are_more_optimistic_and_vary_less():
@@ -81,11 +79,9 @@ def test_averaging_gradients_does_not_remove_the_bias():
 
 
 def test_what_is_remembered_changes_the_gradient():
-    torch.manual_seed(0)
     ranker, labels = BlackboxRanker(lam=20.0), torch.arange(4).repeat_interleave(2)
-    now, *pasts = normalize(torch.randn(3, 8, 4), dim=-1)
+    now, *pasts = normalize(torch.randn(3, 8, 4, generator=torch.Generator().manual_seed(0)), dim=-1)
     for build, relevance in (
-        (lambda: OnEmbeddings(APLoss(ranker), memory=EmbeddingMemory(1)), labels),
         (lambda: OnEmbeddings(RecallLoss(ranker), memory=EmbeddingMemory(1)), labels),
         (lambda: MAPLoss(ranker, memory=ScoreMemory(1)), torch.eye(4, dtype=torch.bool)[labels]),
     ):

@@ -1,5 +1,3 @@
-"""What the figures and the film of chapter 6 claim, in numbers."""
-
 import itertools
 
 import numpy as np

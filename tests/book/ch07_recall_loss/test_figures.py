@@ -1,5 +1,3 @@
-"""What the figures of chapter 7 claim, in numbers."""
-
 import re
 from itertools import product
 
@@ -60,7 +58,6 @@ def test_shares_of_the_push_are_what_passing_one_saves():
 def test_the_ends_of_the_family():
     assert np.array_equal(chapter.weights(0, "none").cumsum(), np.arange(1, 21))  # W(r) = r
     assert np.array_equal(chapter.weights(2, 1).cumsum(), np.ones(20))  # W(r) = min(r, 1)
-    np.testing.assert_allclose(chapter.weights(1, "none").sum(), sum(1 / k for k in range(1, 21)))
 
 
 def test_the_study_exchanges_labels_and_loses_none_and_its_batches_hold_four_items_of_sixteen_classes():

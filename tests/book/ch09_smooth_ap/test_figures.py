@@ -1,5 +1,3 @@
-"""What the figures and the explorable of chapter 9 claim, in numbers."""
-
 import pytest
 import torch
 

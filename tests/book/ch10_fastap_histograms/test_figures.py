@@ -1,5 +1,3 @@
-"""What the figures and the explorable of chapter 10 claim, in numbers."""
-
 import numpy as np
 import pytest
 import torch

@@ -1,5 +1,3 @@
-"""What the figures and the explorable of chapter 12 claim, in numbers."""
-
 import numpy as np
 import pytest
 import torch
@@ -13,6 +11,7 @@ from rankedu.losses import APLoss
 from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker
 from rankedu.rankers.registry import SCORE_RANGE
 from ranklab.contestants import APSVMLoss, ProjectionRanker
+from ranklab.training import train_sorter
 
 RANKERS = [BlackboxRanker(0.3), SigmoidRanker(0.13), HistogramRanker(25, SCORE_RANGE), ProjectionRanker(0.1)]
 
@@ -20,8 +19,6 @@ RANKERS = [BlackboxRanker(0.3), SigmoidRanker(0.13), HistogramRanker(25, SCORE_R
 @pytest.fixture(autouse=True, scope="module")
 def quick_sorter():
     """The figures need a sorter, not a good one."""
-    from ranklab.training import train_sorter
-
     with pytest.MonkeyPatch.context() as patch:
         ranker = train_sorter(20, steps=20, progress=False)
         patch.setattr(surrogates, "sorter", lambda: ranker)
@@ -63,21 +60,17 @@ def test_the_blind_step_is_the_limit_of_projection_and_sigmoid():
         np.testing.assert_allclose(directions, np.broadcast_to(wanted, points.shape), atol=1e-4)
 
 
-def test_ap_svm_bounds_and_rambo_follows_one_minus_ap():
-    shifts = np.linspace(-0.65, 0.65, 14)
-    svm, rambo = (ap_losses.ap_walk(loss, shifts)[0] for loss in (APSVMLoss(), APLoss(BlackboxRanker(4.0))))
-    assert (svm >= rambo - 1e-9).all() and (np.diff(svm, 2) > -1e-9).all(), "above, and convex"
+def test_ap_svm_bounds_and_is_convex_and_a_margin_is_just_enough():
+    svm, rambo = (
+        ap_losses.ap_walk(f, np.linspace(-0.65, 0.65, 14))[0] for f in (APSVMLoss(), APLoss(BlackboxRanker(4.0)))
+    )
+    assert (svm >= rambo - 1e-9).all() and (np.diff(svm, 2) > -1e-9).all()
     for p, n in ((1, 8), (4, 12), (3, 40)):
         gap, relevance = ap_losses.margin_of_ap_svm(p, n), torch.arange(p + n) < p
         just, short = (APSVMLoss()(gap * share * relevance.double(), relevance).item() for share in (1.0, 0.99))
         assert just < 1e-9 < short
 
 
-def test_the_table_names_every_exponent(lines):
+def test_the_table_names_every_exponent():
     made = figures.measured_table({name: {n: float(n) ** 2 for n in (10, 20, 40)} for name in "abcdefgh"})
-    assert set(lines(made.axes[0])) == {f"{name}: 2.00" for name in "abcdefgh"}
-
-
-def test_weak_blackbox_and_projection_come_to_rest_and_the_sigmoid_does_not():
-    rest = {name: share for name, (_, share) in surrogate_quality.descents(0.05).items()}
-    assert rest["blackbox"] == rest["projection"] == 1 and rest["sigmoid"] == 0
+    assert {f"{name}: 2.00" for name in "abcdefgh"} <= {line.get_label() for line in made.axes[0].lines}

@@ -60,14 +60,13 @@ def test_verdict_is_that_of_a_fine_grid(delta):
     """The theorem: the bound holds if and only if the step is at least 1 for x > 0; and then it is not continuous."""
     x = torch.cat([torch.logspace(-12, 1, 500, dtype=torch.float64), delta + torch.logspace(-12, 0, 300).double()])
     grid = torch.linspace(-0.3, 1.3, 16_001, dtype=torch.float64)
-    starts = (0, 0.25, 0.5, 0.75, math.nextafter(0.5, 0))
-    for start, offset, slope in product(starts, (None, 0, 0.5, 0.9, 1, 1.44, 6), (0, 100)):
+    starts, offsets = (0, 0.25, 0.5, 0.75, math.nextafter(0.5, 0)), (None, 0, 0.5, 0.9, 1, 1.44, 6)
+    for start, offset, slope in product(starts, offsets, (0, 100)):
         setting = {"delta": delta, "start": start, "offset": offset, "slope": slope}
         found, step = upper_bound(**setting), SupremumRanker(**setting).step
-        assert found.holds == bool((step(x) >= 1 - 1e-9).all()), setting
+        assert found.holds == bool((step(x) >= 1 - 1e-9).all()) == (not found.violations), setting
         assert not (found.holds and found.continuous), setting
         assert found.monotone == bool((step(grid).diff() >= -1e-12).all()), setting
-        assert bool(found.violations) == (not found.holds), setting
         for scores, relevance, *losses in found.violations:
             assert tuple(losses) == pytest.approx(both(scores, relevance, **setting)), setting
             assert losses[0] < losses[1], setting
@@ -92,8 +91,7 @@ def test_ties_between_levels_never_matter_if_the_higher_stands_first():
 def test_ties_break_every_setting():
     """An irrelevant item tied with a relevant one, which a pessimist ranks last; and relevant items tied below one."""
     for setting in PRESETS.values():
-        loss, optimistic = both([0, 0], [0, 1], **setting)
-        assert loss == pytest.approx(1 / 3) and optimistic == 0  # 1/2 for a pessimist
+        assert both([0, 0], [0, 1], **setting) == (pytest.approx(1 / 3), 0)  # 1/2 for a pessimist
         loss, true = both([0.0025, 0, 0], [0, 1, 1], **setting)
         assert true == pytest.approx(5 / 12) and loss < true  # 1 − (1/2 + 2/3)/2
 

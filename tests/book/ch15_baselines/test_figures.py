@@ -1,12 +1,9 @@
-"""What the figures and the explorable of chapter 15 claim, in numbers."""
-
 import numpy as np
 import pytest
 import torch
 
 from rankbook.ch15_baselines import explorables, study
 from rankedu.hierarchy import levels
-from ranklab.contestants import baseline
 
 
 def tangent(steps, at):
@@ -43,15 +40,6 @@ def test_the_other_batches_are_ranked_perfectly_and_one_has_a_common_threshold()
         cosines = study.embed(angles) @ study.embed(angles).T
         assert (cosines[same].min() > cosines[other].max()) == common
     assert cosines[same].min() > 0.9 and cosines[other].max() < 0.6
-
-
-def test_the_semi_hard_miner_takes_no_inverted_triplet():
-    every, wrong, taken = study.inverted_triplets()
-    miner = baseline("triplet_semihard").miner
-    anchors, positives, negatives = miner(study.embed(study.ANGLES), study.PATHS[:, 1])
-    apart = (torch.tensor(study.ANGLES)[:, None] - torch.tensor(study.ANGLES)).abs()
-    assert len(anchors) == taken and every == 108 and 0 < wrong < every
-    assert (apart[anchors, negatives] > apart[anchors, positives]).all()
 
 
 def test_folding_keeps_the_metrics_and_only_one_loss():

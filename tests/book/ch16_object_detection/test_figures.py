@@ -1,5 +1,3 @@
-"""What the figures and the explorable of chapter 16 claim, in numbers."""
-
 import numpy as np
 import pytest
 import torch
@@ -25,13 +23,10 @@ def test_the_blame_adds_up_to_one_minus_ap():
 @pytest.mark.parametrize(("positives", "negatives"), [(1, 5), (3, 30), (20, 4)])
 def test_no_step_reaches_farther_than_the_bound(positives, negatives):
     """All positives stand below all negatives, by more than the bound, then by less than the first one's step."""
-    relevant = torch.arange(positives + negatives) >= negatives
-    lam = 7.0
-    bound = study.reach(positives, negatives, lam=lam)
-    longest = max(lam * k / (positives * (k + negatives) ** 2) for k in range(1, positives + 1))
-    assert longest <= bound
+    relevant, lam = torch.arange(positives + negatives) >= negatives, 7.0
+    bound, order = study.reach(positives, negatives, lam=lam), 1e-9 * torch.arange(len(relevant), dtype=torch.float64)
+    assert max(lam * k / (positives * (k + negatives) ** 2) for k in range(1, positives + 1)) <= bound
     for gap, moves in ((1.01 * bound, False), (0.5 * lam / (positives * (1 + negatives) ** 2), True)):
-        order = 1e-9 * torch.arange(len(relevant), dtype=torch.float64)
         scores = (torch.where(relevant, 0.0, gap).double() - order).requires_grad_()
         APLoss(BlackboxRanker(lam))(scores, relevant).backward()
         assert (scores.grad[~relevant] != 0).any().item() is moves
@@ -67,9 +62,7 @@ def test_the_chance_of_absence_is_that_of_the_scenes():
     data, pictures = Scenes("train", images=200), 2
     shown = torch.zeros(len(data), 20, dtype=torch.bool)
     for index in range(len(data)):
-        labels = data[index][1]["labels"]
-        assert study.OBJECTS[0] <= len(labels) <= study.OBJECTS[1]
-        shown[index, labels - 1] = True
+        shown[index, data.target(index)["labels"] - 1] = True
     counted = (~shown.view(-1, pictures, 20).any(1)).double().mean(0).numpy()
     expected = study.absent_from_scenes(0, pictures)
     assert np.abs(counted - expected).max() < 4 * np.sqrt(0.25 * pictures / len(data))

@@ -58,7 +58,7 @@ def test_each_start_chooses_by_validation_and_reports_the_test():
     assert not by_hand(ceilings=frozenset({"chance"})).below("arm")
 
 
-@pytest.mark.parametrize("baselines", [{}, {"optimum": np.zeros(3)}, {"chance": np.zeros(2)}])
-def test_a_comparison_has_a_baseline_from_the_same_starts(baselines):
-    with pytest.raises(ValueError, match=r"baselines must have .*got"):
-        compare(lambda *_: None, {"arm": 0}, baselines, (1.0,), starts=3, ceilings=("optimum",))
+def test_a_comparison_has_a_baseline_from_the_same_starts():
+    for baselines in ({}, {"optimum": np.zeros(3)}, {"chance": np.zeros(2)}):
+        with pytest.raises(ValueError, match=r"baselines must have .*got"):
+            compare(lambda *_: None, {"arm": 0}, baselines, (1.0,), starts=3, ceilings=("optimum",))

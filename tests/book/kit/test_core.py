@@ -36,30 +36,20 @@ EACH = pytest.mark.parametrize("found", all_explorables().values(), ids=lambda f
 
 
 @pytest.fixture
-def power() -> Explorable:
-    def draw_power(n: int, scale: float):
-        """Powers of x."""
-        made, axes = style.figure(width=1, height=1)
-        axes.plot([scale * x**n for x in range(5)])
-        return style.describe(made, f"{scale:g} x to the power of {n}")
-
-    return explorable(n=dial(1, 2, default=2, play=True), scale=slider(0, 1, default=0.5, stops=3))(draw_power)
-
-
-@pytest.fixture
 def point() -> Explorable:
-    def draw_point(name: str, x: float):
+    def draw_point(name: str, n: int, x: float):
         """A point on a line."""
         made, axes = style.figure(width=4, height=2)
         axes.set_position((0.25, 0, 0.5, 1))
         made.set_layout_engine("none")
         axes.set(xlim=(0, 1), ylim=(0, 1))
+        axes.axhline(n / 3)
         hold(axes, x=lambda x: (x, 0.25))
         pick(axes, name=lambda name: ("ab".index(name), 1.0))
         tell(made, double=2 * x)
-        return style.describe(made, f"{name} at {x:g}")
+        return style.describe(made, f"{name}, {n}, at {x:g}")
 
-    drawn = explorable(name=choice("ab"), x=slider(0, 1, default=0, stops=3))(draw_point)
+    drawn = explorable(name=choice("ab"), n=dial(1, 2, play=True), x=slider(0, 1, default=0, stops=3))(draw_point)
     drawn = goal("Second.", lambda at: at.name == "b" and at.double == 2, "{name} is at {double:.1f}")(drawn)
     return goal("First.", lambda at: at.x == 0.5, "half <way>")(drawn)
 
@@ -77,49 +67,46 @@ def test_controls():
         assert len({control.format(value) for value in control.values}) == len(control.values), "labels differ"
 
 
-def test_it_is_still_the_function_and_without_a_kernel_a_picture_and_an_address(power):
-    assert style.description(power(n=3)) == "0.5 x to the power of 3" and power.caption == "Powers of x."
+def test_it_is_still_the_function_and_without_a_kernel_a_picture_and_an_address(point):
+    assert style.description(point(x=0.3)) == "a, 1, at 0.3" and point.caption == "A point on a line."
     with pytest.raises(TypeError, match="unexpected keyword argument 'm'"):
-        power(m=3)
-    data, metadata = power._repr_mimebundle_()
-    assert data[MIME] == {"explorable": f"{__name__}:draw_power"}
-    assert data["image/png"] == style.png(power()), "the same bytes for the same values"
-    assert metadata["image/png"]["alt"] == "0.5 x to the power of 2"
+        point(m=3)
+    data, metadata = point._repr_mimebundle_()
+    assert data[MIME] == {"explorable": f"{__name__}:draw_point"}
+    assert data["image/png"] == style.png(point()), "the same bytes for the same values"
+    assert metadata["image/png"]["alt"] == "a, 1, at 0"
     assert "application/vnd.jupyter.widget-view+json" not in data
 
 
-def test_frames_are_made_once_for_every_stop_with_the_last_control_fastest(power, tmp_path, monkeypatch):
-    assert [tuple(values.values()) for values in power.grid()][:4] == [(1, 0.0), (1, 0.5), (1, 1.0), (2, 0.0)]
-    frames = write_frames(power, tmp_path / "power")
-    assert [frame["file"] for frame in frames] == [f"{i:02d}.webp" for i in range(6)]
-    written = [(tmp_path / "power" / frame["file"]).read_bytes() for frame in frames]
-    assert all(data[:4] == b"RIFF" for data in written) and written[4] == style.webp(power())
-    assert write_frames(power, tmp_path / "power") == frames
-    page = markup(power, frames, "../x")
-    assert '<img src="../x/04.webp" alt="0.5 x to the power of 2">' in page
-    assert json.loads(html.unescape(re.search('data-frames="(.*?)"', page).group(1))) == frames
-    assert re.search(
-        r'<label for="(.*?)">n</label><input type="range" id="\1" min="0" max="1" step="1" value="1"', page
-    )
-    assert '<button type="button" data-plays="explorable-draw_power-n">Play</button>' in page
-    monkeypatch.setattr("tools.site.explorables.MAX_BYTES", 1000)
-    with pytest.raises(ValueError, match="draw_power must weigh at most 1000 bytes, got"):
-        write_frames(power, tmp_path / "again")
-
-
-def test_a_frame_keeps_where_it_is_held_and_the_goals_that_it_reaches(point, tmp_path):
+def test_a_frame_for_every_stop_keeps_where_it_is_held_and_the_goals_that_it_reaches(point, tmp_path, monkeypatch):
+    assert [tuple(at.values()) for at in point.grid()][:4] == [
+        ("a", 1, 0.0),
+        ("a", 1, 0.5),
+        ("a", 1, 1.0),
+        ("a", 2, 0.0),
+    ]
     frames = write_frames(point, tmp_path / "point")
+    assert [frame["file"] for frame in frames] == [f"{i:02d}.webp" for i in range(12)]
+    written = [(tmp_path / "point" / frame["file"]).read_bytes() for frame in frames]
+    assert all(data[:4] == b"RIFF" for data in written) and written[0] == style.webp(point())
+    assert write_frames(point, tmp_path / "point") == frames, "made once"
     x = {"stops": [[0.25, 0.75], [0.5, 0.75], [0.75, 0.75]], "choice": False}
     held = {"x": x, "name": {"stops": [[0.25, 0.0], [0.75, 0.0]], "choice": True}}
-    assert all(frame["holds"] == held for frame in frames)
     none, half, both = [None, None], ["half <way>", None], [None, "b is at 2.0"]
-    assert [frame["goals"] for frame in frames] == [none, half, none, none, half, both]
-    assert frames[5]["numbers"] == {"double": 2.0}
-    page = markup(point, frames, "x")
-    assert page.index("<li>First.") < page.index("<li>Second.")
+    assert all(frame["holds"] == held for frame in frames) and frames[5]["numbers"] == {"double": 2.0}
+    assert [frame["goals"] for frame in frames] == [*[none, half, none] * 2, *[none, half, both] * 2]
+    page = markup(point, frames, "../x")
+    assert '<img src="../x/00.webp" alt="a, 1, at 0">' in page and page.index("<li>First.") < page.index("<li>Second.")
+    assert json.loads(html.unescape(re.search('data-frames="(.*?)"', page).group(1))) == frames
+    assert re.search(
+        '<label for="(.*?)">n</label><input type="range" id="\\1" min="0" max="1" step="1" value="0"', page
+    )
+    assert '<button type="button" data-plays="explorable-draw_point-n">Play</button>' in page
     buttons = '<input type="radio" name="explorable-draw_point-name" value="(\\d)"( checked)?> (.)</label>'
     assert re.findall(buttons, page) == [("0", " checked", "a"), ("1", "", "b")], "names are buttons"
-    assert re.findall('<input type="range" id="(.*?)"', page) == ["explorable-draw_point-x"], "and numbers a slider"
+    monkeypatch.setattr("tools.site.explorables.MAX_BYTES", 1000)
+    with pytest.raises(ValueError, match="draw_point must weigh at most 1000 bytes, got"):
+        write_frames(point, tmp_path / "again")
 
 
 def test_nothing_is_held_outside_the_picture():
@@ -130,37 +117,28 @@ def test_nothing_is_held_outside_the_picture():
         kept.holds(made, {"n": dial(0, 3)})
 
 
-def test_the_live_widget_moves_plays_and_survives_an_error(power):
-    player, scale, picture, caption = widget(power).children
-    play, n = player.children
-    assert (play.min, play.max, n.index) == (0, 1, 1) and (n.description, scale.description) == ("n", "scale")
-    before = picture.value
-    n.value = 1
-    assert picture.value != before and "power of 1" in caption.value
-    power.__dict__["png"] = lambda values: 1 / 0
-    scale.value = 1.0
-    assert "ZeroDivisionError" in caption.value
-
-
-def test_the_live_widget_is_held_as_the_page_is_and_tells_goals(point):
-    """What the front end sends moves the slider, at all its values, and the picture follows."""
-    name, x, picture, caption = widget(point).children
+def test_the_live_widget_is_held_as_the_page_is_tells_goals_and_survives_an_error(point):
+    name, player, x, picture, caption = widget(point).children
+    (play, n), before = player.children, picture.value
+    assert (play.min, play.max, n.index) == (0, 1, 0) and (n.description, x.description) == ("n", "x")
+    n.value = 2
+    assert picture.value != before and "a, 2, at 0" in picture.alt
     assert caption.value.count("☐") == 2 and "way" not in caption.value
     assert picture.holds["name"] == {"stops": [[0.25, 0.0], [0.75, 0.0]], "choice": True, "at": 0}
     assert len(picture.holds["x"]["stops"]) == len(point.controls["x"].values) == 41
-    before = picture.value
-    picture.set_state({"moved": ["x", 13, 1]})
+    picture.set_state({"moved": ["x", 13, 1]})  # as the front end sends it
     assert x.value == point.controls["x"].values[13] and picture.holds["x"]["at"] == 13
-    assert picture.holds["x"]["stops"][13] == [pytest.approx(0.25 + 0.5 * x.value, abs=1e-3), 0.75]
-    assert picture.value == before and "a at 0.325" in picture.alt, "the line of this picture shows nothing"
     x.value = 0.5
     assert "☑ First. <b>half &lt;way&gt;</b>" in caption.value and "☐ Second." in caption.value
     picture.set_state({"moved": ["x", 13, 2]})
     assert picture.holds["x"]["at"] == 13, "the same move again"
     picture.set_state({"moved": ["name", 1, 3]})
-    assert name.value == "b" and picture.alt == "b at 0.325"
+    assert name.value == "b" and picture.alt == "b, 2, at 0.325"
     x.value = 1.0
     assert "☑ Second." in caption.value
+    point.__dict__["png"] = lambda values: 1 / 0
+    n.value = 1
+    assert "ZeroDivisionError" in caption.value
 
 
 @EACH

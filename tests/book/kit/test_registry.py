@@ -4,10 +4,9 @@ import re
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from rankbook.kit import relief, short_runs, style
+from rankbook.kit import short_runs, style
 from rankbook.kit.figures import all_figures, write_all
 from rankbook.lab_hierarchical_retrieval import figures as hierarchical_retrieval
 from rankbook.lab_retrieval import figures as retrieval
@@ -43,14 +42,3 @@ def test_figures_are_written_and_drawn_alike_twice(tmp_path, monkeypatch):
     assert {path.suffix for path in written} == {".png", ".svg"} and len(written) == 4
     assert (tmp_path / "rambo_fig_1.png").read_bytes() == style.png(quick["RaMBO Fig. 1"]())
     assert b"<svg" in (tmp_path / "rambo_fig_1.svg").read_bytes()
-
-
-@pytest.mark.parametrize("stepped", [True, False])
-def test_a_relief_is_seen_from_the_front_and_above(stepped):
-    levels = np.zeros((80, 80))
-    levels[:20] = 1.0  # a wall in front hides what lies behind it
-    inside = np.ones_like(levels, dtype=bool)
-    image, floor = (relief.relief(each, inside, 1.0, stepped=stepped)[:, 40] for each in (levels, 0 * levels))
-    column = image[(image < 1).any(-1)]
-    assert len(column) > (floor < 1).any(-1).sum() - 20
-    np.testing.assert_allclose(column[-1], relief.STEEL)

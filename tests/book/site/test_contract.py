@@ -51,12 +51,6 @@ def test_front_matter_label_and_sections(path):
     assert len(re.findall(r"^(?:\* |- |\d\. )", section(path, "Takeaways"), re.MULTILINE)) == 5
 
 
-def test_what_only_shows_something_is_folded_in_jupyterlab_too(path):
-    """On the page `tools.site.folds` folds it by the same metadata."""
-    cells = [cell for cell in read(text_of(path)).cells if re.fullmatch(r"show(_source)?\([^\n]*\)", cell.source)]
-    assert [cell.source for cell in cells if not cell.metadata.get("jupyter", {}).get("source_hidden")] == []
-
-
 def test_explorable_with_goals_and_a_pitfall_that_asserts(path):
     cells = code_cells(path, "explorable")
     assert cells, "no cell is tagged explorable"

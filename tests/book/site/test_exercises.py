@@ -16,14 +16,7 @@ from rankbook.kit.check import Feedback, names
 
 ROOT = exercises.ROOT
 FOLDERS = (STARTERS, SOLUTIONS)
-CHAPTERS = {path.stem: path for path in sorted((ROOT / "book" / "chapters").glob("*.md"))}
-
-
-@pytest.fixture(scope="module", params=CHAPTERS)
-def chapter(request) -> exercise_texts.Chapter:
-    """A chapter of the book, read when it is asked for."""
-    [found] = [chapter for chapter in exercise_texts.chapters() if chapter.stem == request.param]
-    return found
+EACH = pytest.mark.parametrize("chapter", exercise_texts.chapters(), ids=lambda chapter: chapter.stem)
 
 
 @cache
@@ -55,12 +48,14 @@ def test_the_notebooks_are_those_that_the_chapters_give():
     assert there == set(wanted) and stale == [], "run `make exercises`"
 
 
+@EACH
 def test_every_solution_passes_and_every_stub_is_refused_and_nothing_crashes(chapter):
     solved, given = feedback_of(SOLUTIONS, chapter.stem), feedback_of(STARTERS, chapter.stem)
     assert set(solved) == set(given) == set(names(chapter.number)) and all(solved.values()), solved
     assert all(not one and "nothing returned yet" in one.message for one in given.values()), given
 
 
+@EACH
 def test_a_starter_has_every_exercise_with_room_to_work_and_no_line_of_a_solution(chapter):
     text = [cell.source for cell in cells(STARTERS, chapter.stem)]
     headings = [re.match(r"## Exercise (\S+) \((.*)\): ", source) for source in text]
@@ -81,6 +76,7 @@ def test_every_name_is_defined_before_it_is_used():
     assert found.returncode == 0, found.stdout
 
 
+@EACH
 def test_every_link_leads_somewhere(chapter):
     for folder in FOLDERS:
         text = "\n\n".join(cell.source for cell in cells(folder, chapter.stem) if cell.cell_type == "markdown")

@@ -66,15 +66,3 @@ def test_the_sweep_is_algorithm_1():
         norms = y.grad.norm(dim=-1).numpy()
         assert mean == pytest.approx(norms.mean())
         assert zero == (norms == 0).mean()
-
-
-def test_frozen_at_a_point_the_interpolation_is_continuous_and_afresh_it_jumps():
-    t = np.linspace(-0.5, 2.0, 20001)
-    line = study.NONLINEAR["scores"] + t[:, None] * study.NONLINEAR["direction"]
-    afresh, frozen = study.linearised(line, 2.0), study.linearised(line, 2.0, line[9000])
-    assert np.abs(np.diff(frozen)).max() < 1e-3
-    assert np.abs(np.diff(afresh)).max() > 0.05
-    assert frozen[9000] == pytest.approx(afresh[9000])
-    loss = np.log(study.ranks_of(line)[:, :2]).mean(axis=1)
-    assert (afresh <= loss + 1e-12).all()
-    assert (frozen > loss + 1e-3).any()

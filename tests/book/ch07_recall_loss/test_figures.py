@@ -55,11 +55,6 @@ def test_shares_of_the_push_are_what_passing_one_saves():
         np.testing.assert_allclose(shares, 100 * push / push.sum(), atol=0.51)
 
 
-def test_the_ends_of_the_family():
-    assert np.array_equal(chapter.weights(0, "none").cumsum(), np.arange(1, 21))  # W(r) = r
-    assert np.array_equal(chapter.weights(2, 1).cumsum(), np.ones(20))  # W(r) = min(r, 1)
-
-
 def test_the_study_exchanges_labels_and_loses_none_and_its_batches_hold_four_items_of_sixteen_classes():
     members, of_class = study.mislabelled(0.3, 2), torch.arange(400)[:, None]
     assert all(torch.equal(row.flatten().sort().values, torch.arange(3200)) for row in members)
@@ -70,17 +65,6 @@ def test_the_study_exchanges_labels_and_loses_none_and_its_batches_hold_four_ite
         labels = said.gather(1, batch).view(2, 16, 4)
         assert (labels == labels[..., :1]).all() and all(len(set(row.tolist())) == 16 for row in labels[..., 0])
         assert all(len(set(row.tolist())) == 64 for row in batch)
-
-
-def test_a_start_learns_as_if_it_were_alone(monkeypatch):
-    """Batching over starts changes neither the λ of each nor its steps."""
-    together = study.learned(torch.log1p, 30.0, 0.05, 2, wrong=0.0, steps=3)
-    made = {name: getattr(study, name) for name in ("data", "start_weights", "mislabelled", "batches")}
-    monkeypatch.setattr(study, "data", lambda starts: [x[:1] for x in made["data"](2)])
-    monkeypatch.setattr(study, "start_weights", lambda starts: made["start_weights"](2)[:1])
-    monkeypatch.setattr(study, "mislabelled", lambda share, starts: made["mislabelled"](share, 2))
-    monkeypatch.setattr(study, "batches", lambda members, steps: (b[:1] for b in made["batches"](members, steps)))
-    torch.testing.assert_close(study.learned(torch.log1p, 30.0, 0.05, 1, wrong=0.0, steps=3), together[:1])
 
 
 @pytest.mark.parametrize("weights", [lambda r: r**2, torch.log1p], ids=["growing", "through both ranks"])

@@ -45,13 +45,6 @@ def test_h_ap_is_the_mean_of_aps_with_these_weights_and_an_inverted_level_has_a_
             torch.testing.assert_close(value, mean)
 
 
-def test_pair_by_pair_gives_the_same_value():
-    listed = torch.randint(0, 4, (200,), generator=torch.Generator().manual_seed(0)).double()
-    nested = hierarchical_average_precision(study.order_of(200), listed)
-    torch.testing.assert_close(study.h_ap_by_pairs(listed), nested)
-    assert all(seconds > 0 for seconds in study.time_both((200,), repeats=1)[0])
-
-
 def test_metrics_agree_on_swaps_and_disagree_on_rankings():
     seen = study.swaps((1, 3, 2, 1))
     assert all(punished == 0 for _, punished in seen.values())

@@ -12,7 +12,6 @@ def tangent(steps, at):
 
 
 def test_the_step_is_the_sum_of_the_pulls():
-    """Pulls of pairs and of proxies, read off dimensions of their own, add up to the gradient in the plane."""
     at = study.embed(study.ANGLES)
     for name in study.LOSSES:
         steps = study.descent(study.make(name), at, draws=study.draws_of(name))[1]

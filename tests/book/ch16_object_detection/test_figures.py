@@ -22,7 +22,6 @@ def test_the_blame_adds_up_to_one_minus_ap():
 
 @pytest.mark.parametrize(("positives", "negatives"), [(1, 5), (3, 30), (20, 4)])
 def test_no_step_reaches_farther_than_the_bound(positives, negatives):
-    """All positives stand below all negatives, by more than the bound, then by less than the first one's step."""
     relevant, lam = torch.arange(positives + negatives) >= negatives, 7.0
     bound, order = study.reach(positives, negatives, lam=lam), 1e-9 * torch.arange(len(relevant), dtype=torch.float64)
     assert max(lam * k / (positives * (k + negatives) ** 2) for k in range(1, positives + 1)) <= bound

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rankbook.kit import short_runs, style
-from rankbook.kit.figures import all_figures, write_all
+from rankbook.kit.figures import all_figures
 from rankbook.lab_hierarchical_retrieval import figures as hierarchical_retrieval
 from rankbook.lab_retrieval import figures as retrieval
 
@@ -20,7 +20,6 @@ BY_A_CHAPTER = {source for source, draw in FIGURES.items() if re.search(rf"\b{dr
 
 @pytest.fixture
 def trained_for_four_steps(monkeypatch):
-    """Networks that are trained for four steps and not for a hundred are drawn alike."""
     for module in (retrieval, hierarchical_retrieval):
         for run in (short_runs.characters, short_runs.letters):
             monkeypatch.setattr(module, run.__name__, partial(run, steps=4), raising=False)
@@ -33,12 +32,3 @@ def trained_for_four_steps(monkeypatch):
 @pytest.mark.parametrize("source", [source for source in FIGURES if source not in BY_A_CHAPTER])
 def test_every_other_figure_is_described(source):
     assert len(style.description(FIGURES[source]()).split()) > 10
-
-
-def test_figures_are_written_and_drawn_alike_twice(tmp_path, monkeypatch):
-    quick = {source: FIGURES[source] for source in ("RaMBO Fig. 1", "HAPPIER Fig. 2")}
-    monkeypatch.setattr("rankbook.kit.figures.all_figures", lambda: quick)
-    written = write_all(tmp_path)
-    assert {path.suffix for path in written} == {".png", ".svg"} and len(written) == 4
-    assert (tmp_path / "rambo_fig_1.png").read_bytes() == style.png(quick["RaMBO Fig. 1"]())
-    assert b"<svg" in (tmp_path / "rambo_fig_1.svg").read_bytes()

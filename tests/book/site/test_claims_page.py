@@ -82,7 +82,6 @@ def test_verdicts_stand_in_the_table_on_the_first_screen_and_in_the_picture(data
 
 
 def test_how_far_the_best_of_a_search_moves_is_that_of_all_draws():
-    """By brute force over the 27 draws of three trials."""
     values = [0.1, 0.4, None]
     best = [max(drawn) for drawn in itertools.product([0.1, 0.4, 0.1], repeat=3)]
     assert claims.redrawn([{"value": value} for value in values]) == pytest.approx(np.std(best))
@@ -124,13 +123,11 @@ def test_every_claim_has_a_source_methods_that_exist_and_a_rule_that_can_fail():
         assert {*re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", claim["experiment"])} <= known, claim["id"]
 
 
-def commits(*arguments: str) -> list[int]:
-    """When the commits that git lists were made, in seconds, the last first."""
-    command = ["git", "log", "--format=%ct", *arguments]
-    return [int(line) for line in subprocess.check_output(command, cwd=pairs.ROOT, text=True).split()]
-
-
 def test_no_rule_is_younger_than_the_first_of_its_records():
+    def commits(*arguments: str) -> list[int]:  # their seconds, the last first
+        command = ["git", "log", "--format=%ct", *arguments]
+        return [int(line) for line in subprocess.check_output(command, cwd=pairs.ROOT, text=True).split()]
+
     changed = commits("-M", "-G", "^  rule:", "--", *RULES)  # a file that moved, and stayed as it was, did not change
     records = commits("--", *TABLES)
     assert changed and records and changed[0] <= records[-1]

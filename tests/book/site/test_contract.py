@@ -93,7 +93,6 @@ def test_no_long_function_in_a_cell_and_numbers_are_glued(path):
 
 
 def test_no_placeholder_is_left(path):
-    """`rankedu new-chapter` writes ⟨brackets⟩ where an author has to."""
     from rankbook.kit.new_chapter import FILES, placeholders
 
     where = (pairs.ROOT / pattern.format(nn=path.stem[:2], slug=path.stem[3:]) for pattern in FILES.values())

@@ -59,24 +59,22 @@ def test_a_chapter_has_notebooks_to_take_with_its_cells_and_no_outputs_and_a_pag
         nbformat.validate(made)
 
 
-HIDDEN = {"source_hidden": True, "outputs_hidden": True}
 #: What begins each fold of the page below.
 FOLDED = ["oproof", "sanswer", "sfigure", "ofigure", "ostub", "oaside", "otable"]
 
 
-def cell(word: str, **metadata):
-    """A cell whose source and output are told apart by their first letters."""
-    return new_code_cell(f"s{word}", metadata=metadata, outputs=[new_output("stream", text=f"o{word}\n")])
-
-
 def test_what_stands_beside_the_story_is_folded_and_nothing_else(tmp_path):
+    def cell(word, **about):
+        return new_code_cell(f"s{word}", metadata=about, outputs=[new_output("stream", text=f"o{word}\n")])
+
+    hidden = {"source_hidden": True, "outputs_hidden": True}
     cells = [
         new_markdown_cell("# A chapter\n\n```{prf:proof}\noproof\n```"),
         cell("plain"),
         new_markdown_cell(":::{admonition} Predict\n:class: predict words\nWhat comes?\n:::"),
-        cell("answer", jupyter=HIDDEN),
+        cell("answer", jupyter=hidden),
         new_markdown_cell(":::{admonition} Reveal\n:class: reveal\nThis.\n:::"),
-        cell("figure", jupyter=HIDDEN),
+        cell("figure", jupyter=hidden),
         cell("stub", tags=["exercise"]),
         new_markdown_cell("(sec-main)=\n## A story\n\nostory"),
         new_markdown_cell("(aside-cost)=\n(sec-cost)=\n## What it costs\n\noaside"),
@@ -84,11 +82,8 @@ def test_what_stands_beside_the_story_is_folded_and_nothing_else(tmp_path):
         new_markdown_cell("## Paper map\n\n| source | here |\n|---|---|\n| Eq. 1 | otable |"),
     ]
     nbformat.write(new_notebook(cells=cells), tmp_path / "index.ipynb")
-    options = {
-        "extensions": ["myst_nb", "sphinx_proof", "sphinx_togglebutton", "tools.site.folds"],
-        "nb_execution_mode": "off",
-        "myst_enable_extensions": ["colon_fence"],
-    }
+    extensions = ["myst_nb", "sphinx_proof", "sphinx_togglebutton", "tools.site.folds"]
+    options = {"extensions": extensions, "nb_execution_mode": "off", "myst_enable_extensions": ["colon_fence"]}
     folders = (tmp_path, None, tmp_path / "html", tmp_path / "trees")
     with patch_docutils(), docutils_namespace():  # what Sphinx teaches docutils is for this build alone
         Sphinx(*folders, "html", options, status=None, warning=None).build()
@@ -108,7 +103,6 @@ PREDICTION = re.compile(
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_prediction_is_followed_by_its_experiment_folded_and_a_reveal(path):
-    """The fold of the page is a script's; in JupyterLab it is in the metadata of the cells."""
     text, chapter = path.read_text(encoding="utf-8"), path.parent.name == "chapters"
     found = PREDICTION.findall(text)
     assert len(found) == text.count("{admonition} Predict") >= 1 + chapter

@@ -39,7 +39,6 @@ def made_up(preset="speed_cpu", **changed):
 
 
 def lines(text):
-    """The rows of all tables, each a list of cells."""
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"]
 
 

@@ -17,7 +17,6 @@ from importlinter.cli import lint_imports
 from tools import __main__ as commands
 from tools import install
 from tools.notebooks import pairs
-from tools.site import architecture_page
 
 import rankedu
 
@@ -102,13 +101,6 @@ def test_the_kit_knows_no_chapter_and_a_chapter_none_that_comes_later():
             part = ".".join(lower.split(".")[:2])
             assert upper != "rankbook.kit" or part in ("rankbook", "rankbook.kit"), f"{upper} needs {lower}"
             assert ".ch" not in part or ".ch" not in upper or part <= upper, f"{upper} needs {lower}"
-
-
-def test_the_picture_of_the_imports_has_every_part_of_every_package():
-    shown = set(re.findall(r"<text[^>]*>([^<]*)</text>", architecture_page.picture()))
-    for package in (ROOT / "rankedu", ROOT / "lab" / "ranklab", ROOT / "book" / "rankbook" / "kit"):
-        parts = {path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-        assert {part for part in parts if not part.startswith("__")} <= shown, package
 
 
 Usage = namedtuple("Usage", "total used free")

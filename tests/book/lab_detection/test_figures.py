@@ -1,5 +1,3 @@
-"""What the figures of the detection experiments claim, in numbers."""
-
 import math
 
 import pytest

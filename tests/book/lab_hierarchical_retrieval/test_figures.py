@@ -1,5 +1,3 @@
-"""What the figures of the hierarchical experiments claim, in numbers."""
-
 import pytest
 import torch
 

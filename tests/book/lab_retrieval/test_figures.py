@@ -1,5 +1,3 @@
-"""What the figures of the retrieval experiments claim, in numbers."""
-
 import pytest
 import torch
 

@@ -88,13 +88,8 @@ def test_every_command_is_there_with_its_options(pages):
     assert re.search(r"^\* `--chunk-size <int>`: .*  \[default: 1024\]$", pages["cli"], re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    ("written", "read"),
-    [
-        ("See chapters 1, 2 and 16", "See chapters :ref:`1 <ch-01>`, :ref:`2 <ch-02>` and :ref:`16 <ch-16>`"),
-        ("    L. Default: all.", "    \\L. Default: all."),
-    ],
-)
-def test_chapters_become_links(written, read):
-    api_reference.prepare(None, "function", "f", None, None, lines := [written])
-    assert lines == [read]
+def test_chapters_become_links():
+    lines = ["See chapters 1, 2 and 16", "    L. Default: all."]
+    api_reference.prepare(None, "function", "f", None, None, lines)
+    wanted = "See chapters :ref:`1 <ch-01>`, :ref:`2 <ch-02>` and :ref:`16 <ch-16>`"
+    assert lines == [wanted, "    \\L. Default: all."]

@@ -128,12 +128,6 @@ def test_certificate_of_any_ranking(listed, random):
     assert hierarchical_rank(scores, rel).tolist() == pytest.approx(expected, rel=1e-12, abs=1e-12 * max(expected))
 
 
-def test_equal_relevance_makes_one_set():
-    """Levels [2, 2, 1, 0] with Eq. 4 and alpha = 1: levels 1 and 2 are worth 1/2 each."""
-    proof = hierarchical.certificate([F(1, 2), F(1, 2), F(1, 2), 0], [1, 2, 3, 4])
-    assert proof.thresholds == (F(1, 2),) and proof.h_ap == 1 and proof.verify()
-
-
 # Lemma 1, Proposition 2 and Eq. 20
 
 k = sympy.Symbol("k", positive=True, integer=True)

@@ -8,8 +8,7 @@ import warnings
 import pytest
 import torch
 from cases import EMBEDDED, LOSSES
-from drawn import DEVICES, DTYPES, HALF, coin, cosines, grades, gradient, random, value_and_gradients
-from refusals import refused
+from drawn import DEVICES, DTYPES, HALF, coin, cosines, grades, gradient, random, refused, value_and_gradients
 from torch import nn
 
 from rankedu import losses, readable

@@ -11,6 +11,7 @@ from typing import ClassVar
 import pytest
 import torch
 from cases import LOSSES
+from drawn import random
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
@@ -86,12 +87,6 @@ def elsewhere(monkeypatch):
         yield lambda tensor: Elsewhere(tensor.detach().clone())
 
 
-def batch(size):
-    labels = torch.arange(size) // 4
-    embeddings = torch.randn(size, 8, generator=torch.Generator().manual_seed(0))
-    return embeddings.requires_grad_(), torch.stack([labels // 2, labels], 1)
-
-
 #: How often the host may wait.
 WAITS_OF = {"smooth ap": 16, "ap of a sigmoid": 16, "fast ap": 16, "ap": 20, "recall": 20, "sup ap": 16, "happier": 40}
 
@@ -100,8 +95,8 @@ WAITS_OF = {"smooth ap": 16, "ap of a sigmoid": 16, "fast ap": 16, "ap": 20, "re
 def test_values_and_gradients_are_those_of_the_cpu_and_waits_are_few(elsewhere, name):
     loss, counted = OnEmbeddings(LOSSES[name].loss), []
     for size in (32, 64):
-        embeddings, paths = batch(size)
-        labels = paths if name == "happier" else paths[:, 1]
+        embeddings, classes = random(size, 8, dtype=torch.float32).requires_grad_(), torch.arange(size) // 4
+        labels = torch.stack([classes // 2, classes], 1) if name == "happier" else classes
         expected = loss(embeddings, labels)
         expected.backward()
         Elsewhere.waits.clear()

@@ -1,5 +1,8 @@
 """Losses of embeddings: against a loop over the queries, the definitions, and other libraries, which call them too."""
 
+import warnings
+from functools import partial
+
 import pytest
 import torch
 from drawn import random, value_and_gradients
@@ -7,10 +10,12 @@ from pytorch_metric_learning import distances, losses, miners
 from pytorch_metric_learning.utils.loss_and_miner_utils import get_all_pairs_indices
 from torch.nn.functional import normalize
 
+from rankedu import hierarchy, reference
 from rankedu.losses import (
     APLoss,
     ClusterLoss,
     CSLLoss,
+    HAPLoss,
     HAPPIERLoss,
     MAPLoss,
     NoPositivesWarning,
@@ -18,6 +23,7 @@ from rankedu.losses import (
     OnProposals,
     RecallLoss,
     SmoothAPLoss,
+    SupAPLoss,
 )
 from rankedu.losses._cosine import cosine, similarities
 from rankedu.memory import EmbeddingMemory, ScoreMemory
@@ -263,6 +269,84 @@ def test_far_scores_do_not_overflow():
     value = loss(random(4, 6, dtype=torch.float32).requires_grad_(), CLASSES[[0, 6, 3, 3]])
     value.backward()
     assert value.isfinite() and loss.proxies.grad.isfinite().all()
+
+
+# Label paths
+
+PATHS = torch.tensor([[0, 0], [0, 0], [0, 1], [1, 2], [1, 2], [1, 3], [0, 1], [2, 4], [0, -1]])
+ALPHA = partial(hierarchy.relevance, alpha=5.0)
+WEIGHTED = partial(hierarchy.weighted_ap_relevance, weights=[0.3, 0.7])
+#: A loss, what it is told of relevance, and what that makes of the levels.
+RELEVANCE = {
+    "graded": (HAPLoss(), None, partial(hierarchy.relevance, n_levels=2)),
+    "binary": (SupAPLoss(), None, lambda levels: levels == 2),
+    "alpha": (HAPLoss(), ALPHA, ALPHA),
+    "any function": (SupAPLoss(), lambda levels, where: levels >= 1, lambda levels: levels >= 1),
+    "weighted AP": (HAPLoss(), WEIGHTED, WEIGHTED),
+}
+
+
+@pytest.mark.filterwarnings("ignore::rankedu.hierarchy.InvertedRelevanceWarning")
+@pytest.mark.parametrize("name", RELEVANCE)
+def test_paths_become_relevance(name):
+    loss, told, expected = RELEVANCE[name]
+    unit = normalize(0.3 * random(9, 6), dim=1)
+    values = []
+    for i in range(9):
+        others = [j for j in range(9) if j != i]
+        relevance = expected(hierarchy.levels(PATHS[i : i + 1], PATHS[others]))[0]
+        values += [loss(unit[others] @ unit[i], relevance)] if relevance.any() else []
+    close(OnEmbeddings(loss, relevance=told)(0.3 * random(9, 6), PATHS), torch.stack(values).mean())
+    on, classes = OnEmbeddings(HAPLoss()), PATHS[:, 1] + 1
+    assert torch.equal(on(0.3 * random(9, 6), classes), on(0.3 * random(9, 6), classes.unsqueeze(1)))
+
+
+@pytest.mark.parametrize("make", [lambda: OnEmbeddings(HAPLoss()), lambda: HAPPIERLoss(5, 6)], ids=["on", "happier"])
+def test_an_inverted_order_is_told_once(make):
+    labels = torch.tensor([[0, 0], [0, 0], [0, 0], [0, 0], [0, 1], [1, 2]])  # 3 fine items a query, and 1 coarse one
+    loss, embeddings = make(), 0.3 * random(6, 6, dtype=torch.float32)
+    with pytest.warns(hierarchy.InvertedRelevanceWarning, match="monotone=True") as caught:
+        first, second = (loss(embeddings, labels) for _ in range(2))
+    assert len(caught) == 1 and torch.equal(first, second)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", hierarchy.InvertedRelevanceWarning)
+        loss(embeddings, labels)
+        with pytest.raises(hierarchy.InvertedRelevanceWarning):
+            make()(embeddings, labels)
+
+
+def test_happier_is_eq_7():
+    labels = torch.tensor([[0, 0], [0, 0], [0, 1], [0, 1], [1, 2], [1, 2]])
+    embeddings = random(6, 4).requires_grad_()
+    unit = normalize(embeddings.detach(), dim=1)
+    for weight, alpha in ((0.1, 1.0), (0.0, 5.0), (1.0, 3.0)):
+        loss = HAPPIERLoss(3, 4, weight, alpha, monotone=True).double()
+        proxies = normalize(loss.cluster.proxies.detach(), dim=1)
+        values = []
+        for query in range(6):
+            others = [i for i in range(6) if i != query]
+            levels = [reference.level(labels[i].tolist(), labels[query].tolist()) for i in others]
+            y, cosine = (unit[others] @ unit[query]).tolist(), (proxies @ unit[query]).tolist()
+            relevance = reference.relevance(levels, alpha, monotone=True)
+            values.append(reference.happier(y, relevance, cosine, int(labels[query, 1]), weight=weight))
+        value = loss(embeddings, labels)
+        assert value.item() == pytest.approx(reference.mean(values), rel=1e-12)
+        embeddings.grad = None
+        value.backward()
+        assert embeddings.grad.any() and loss.cluster.proxies.grad.any() == (weight > 0)
+
+
+def test_happier_takes_references_a_memory_and_any_ranker():
+    labels = torch.tensor([[0, 0], [0, 0], [0, 1], [1, 2]])
+    embeddings, refs = random(4, 6, dtype=torch.float32), random(3, 6, seed=1, dtype=torch.float32)
+    loss = HAPPIERLoss(4, 6, ranker=BlackboxRanker(4.0), margin=0.02, exclude_self=False, monotone=True)
+    on = OnEmbeddings(HAPLoss(BlackboxRanker(4.0), 0.02), False, relevance=partial(hierarchy.relevance, monotone=True))
+    expected = torch.lerp(on(embeddings, labels, None, refs, labels[1:]), loss.cluster(embeddings, labels), 0.1)
+    close(loss(embeddings, labels, None, refs, labels[1:]), expected)
+    remembering = HAPPIERLoss(4, 6, weight=0.0, memory=EmbeddingMemory(1), monotone=True)
+    first = remembering(embeddings, labels)
+    assert remembering(embeddings, labels) != first  # each item now has its own copy among the candidates
+    assert isinstance(remembering.cluster, ClusterLoss) and len(list(remembering.parameters())) == 1
 
 
 # Proposals of a detector

@@ -23,17 +23,17 @@ def boxes_in(generator, n, size, step):
     return (boxes / step).round() * step if step else boxes
 
 
-def scenes(seed, *, images=30, step=2.0, size=20, difficult=0.3, detections=12):
+def scenes(seed, step=2.0, size=20):
     """Crowded images, some without truths and some without detections; scores have ties where boxes do."""
     generator = torch.Generator().manual_seed(seed)
     found, true = [], []
-    for image in range(images):
+    for image in range(30):
         m = 0 if image % 10 == 3 else int(torch.randint(1, 7, (), generator=generator))
-        n = 0 if image % 10 == 4 else detections
+        n = 0 if image % 10 == 4 else 12
         truths = {
             "boxes": boxes_in(generator, m, size, step),
             "labels": torch.randint(1, C + 1, (m,), generator=generator),
-            "difficult": torch.rand(m, generator=generator) < difficult,
+            "difficult": torch.rand(m, generator=generator) < 0.3,
         }
         boxes, labels = boxes_in(generator, n, size, step), torch.randint(1, C + 1, (n,), generator=generator)
         near = min(m, n)  # some detections are near a truth
@@ -78,9 +78,8 @@ def voc_ranking(found, true, label, threshold=0.5):
 
 def outcome(matches, label):
     mine = matches.labels == label
-    words = np.select([matches.hits[mine], matches.ignored[mine]], ["hit", "ignored"], "miss")
-    keys = zip(matches.images[mine].tolist(), matches.places[mine].tolist(), strict=True)
-    return dict(zip(keys, words.tolist(), strict=True))
+    words = np.select([matches.hits[mine], matches.ignored[mine]], ["hit", "ignored"], "miss").tolist()
+    return dict(zip(zip(matches.images[mine].tolist(), matches.places[mine].tolist(), strict=True), words, strict=True))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -120,27 +119,23 @@ def test_without_interpolation_it_is_eq_4_where_a_missed_truth_adds_0(seed):
 class Coco:
     """What pycocotools makes of detections. A truth out of its range of areas stands for a difficult one."""
 
-    def __init__(self, found, true, threshold=0.5):
+    def __init__(self, found, true, threshold):
         self.place = [p for t in found for p in range(len(t["scores"]))]
+        annotations = [
+            {**drawn, "area": -1 if true[drawn["image_id"]]["difficult"][place] else 1, "iscrowd": 0, "id": n}
+            for n, (place, drawn) in enumerate(self.boxes(true), start=1)  # 0 would be taken for no match
+        ]
+        scored = [
+            {**drawn, "score": float(found[drawn["image_id"]]["scores"][place])} for place, drawn in self.boxes(found)
+        ]
+        images, categories = [{"id": i} for i in range(len(true))], [{"id": c} for c in range(1, C + 1)]
         with contextlib.redirect_stdout(io.StringIO()):
             truths = COCO()
-            truths.dataset = {
-                "images": [{"id": i} for i in range(len(true))],
-                "categories": [{"id": c} for c in range(1, C + 1)],
-                "annotations": [
-                    {**drawn, "area": -1 if true[drawn["image_id"]]["difficult"][place] else 1, "iscrowd": 0, "id": n}
-                    for n, (place, drawn) in enumerate(self.boxes(true), start=1)  # 0 would be taken for no match
-                ],
-            }
+            truths.dataset = {"images": images, "categories": categories, "annotations": annotations}
             truths.createIndex()
-            detections = [
-                {**drawn, "score": float(found[drawn["image_id"]]["scores"][place])}
-                for place, drawn in self.boxes(found)
-            ]
-            self.run = COCOeval(truths, truths.loadRes(detections), "bbox")
-            self.run.params.iouThrs = np.array([threshold])
+            self.run = COCOeval(truths, truths.loadRes(scored), "bbox")
+            self.run.params.iouThrs, self.run.params.maxDets = np.array([threshold]), [10_000]
             self.run.params.areaRng, self.run.params.areaRngLbl = [[0, 1e10]], ["all"]
-            self.run.params.maxDets = [10_000]
             self.run.evaluate()
 
     @staticmethod
@@ -152,12 +147,11 @@ class Coco:
 
     def outcome(self, label):
         words = {}
-        for seen in self.run.evalImgs:
-            if seen is not None and seen["category_id"] == label:
-                rows = zip(seen["dtIds"], seen["dtMatches"][0], seen["dtIgnore"][0], strict=True)
-                for number, match, ignored in rows:
-                    word = "ignored" if ignored else "hit" if match else "miss"
-                    words[int(seen["image_id"]), self.place[number - 1]] = word
+        for seen in (one for one in self.run.evalImgs if one is not None and one["category_id"] == label):
+            rows = zip(seen["dtIds"], seen["dtMatches"][0], seen["dtIgnore"][0], strict=True)
+            for number, match, ignored in rows:
+                word = "ignored" if ignored else "hit" if match else "miss"
+                words[int(seen["image_id"]), self.place[number - 1]] = word
         return words
 
     def average_precision(self, label, interpolation, n):
@@ -168,22 +162,19 @@ class Coco:
         return self.run.eval["precision"][0, :, label - 1, 0, 0].mean()
 
 
-def assert_is_coco(theirs, matches):
-    """Of each class what becomes of each detection, and both values of AP."""
-    for label, n in enumerate(matches.truths.tolist(), start=1):
-        assert outcome(matches, label) == theirs.outcome(label)
-        for how in ("all-point", "11-point"):
-            expected = theirs.average_precision(label, how, n)
-            assert matches.average_precision(how)[label - 1] == pytest.approx(expected, abs=1e-12)
-            assert 0 < expected < 1
-
-
 @pytest.mark.parametrize(("seed", "step"), [(0, 2.0), (1, 2.0), (7, 2.0), (7, 0.0)])
 def test_matching_and_ap_in_the_coco_style_are_pycocotools(seed, step):
+    """Of each class what becomes of each detection, and both values of AP."""
     found, true = scenes(seed, step=step)
     for threshold in (0.5, 0.75):
         matches = match_detections(found, true, n_classes=C, iou=threshold, matching="coco")
-        assert_is_coco(Coco(found, true, threshold), matches)
+        theirs = Coco(found, true, threshold)
+        for label, n in enumerate(matches.truths.tolist(), start=1):
+            assert outcome(matches, label) == theirs.outcome(label)
+            for how in ("all-point", "11-point"):
+                expected = theirs.average_precision(label, how, n)
+                assert matches.average_precision(how)[label - 1] == pytest.approx(expected, abs=1e-12)
+                assert 0 < expected < 1
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from drawn import random
-from refusals import refused
+from drawn import random, refused
 from torch.nn.functional import normalize
 
 from rankedu import hierarchy, reference

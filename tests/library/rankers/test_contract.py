@@ -6,8 +6,7 @@ from itertools import product
 
 import pytest
 import torch
-from drawn import DEVICES, DTYPES, random, value_and_gradients
-from refusals import refused
+from drawn import DEVICES, DTYPES, random, refused, value_and_gradients
 
 from rankedu import rank, rankers
 from rankedu.blackbox import interpolate
@@ -40,18 +39,6 @@ def test_shape_and_dtype_are_those_of_the_scores_and_rows_do_not_know_of_each_ot
         assert slope.dtype == dtype and slope.isfinite().all() and slope.any()
     ranker = example(name)
     torch.testing.assert_close(ranker(near(4, N)), torch.stack([ranker(row) for row in near(4, N)]))
-
-
-@every_ranker
-def test_bad_scores_are_named(name):
-    ranker = example(name)
-    refused(
-        (lambda: ranker(torch.full((N,), torch.nan)), ValueError, "scores must not contain NaN"),
-        (lambda: ranker(torch.arange(N)), TypeError, "scores must be floating point"),
-        (lambda: ranker(torch.zeros(2, 0)), ValueError, "scores .* n >= 1"),
-        (lambda: ranker(torch.zeros(N), where=torch.ones(N)), TypeError, "where must be bool, got torch.float32"),
-        (lambda: ranker.among(torch.zeros(N), torch.ones(N)), TypeError, "members must be bool, got torch.float32"),
-    )
 
 
 @every_ranker

@@ -1,23 +1,20 @@
 """What is a ranker's own: Algorithm 1 written out, steps point by point, the coins that a histogram averages over."""
 
+import copy
 import math
+import warnings
+from contextlib import contextmanager
 from itertools import product
 
 import pytest
 import torch
-from drawn import DTYPES, HALF, coin, cosines, random, value_and_gradients
+from drawn import DTYPES, HALF, coin, cosines, gradient, random, value_and_gradients
 
-from rankedu import rank, rank_among
-from rankedu._fast.steps import step_then_slope_, sum_and_slope_
-from rankedu.rankers import (
-    PRESETS,
-    BlackboxRanker,
-    HistogramRanker,
-    InfimumStep,
-    SigmoidRanker,
-    SupremumRanker,
-    operating_region,
-)
+from rankedu import rank, rank_among, rankers, readable
+from rankedu._fast.gradient import FOLLOW
+from rankedu._fast.steps import sum_and_slope_
+from rankedu.losses import APLoss, HAPLoss, OnEmbeddings, RecallLoss
+from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, InfimumStep, SigmoidRanker, SupremumRanker
 
 nan, inf = float("nan"), float("inf")
 close = torch.testing.assert_close
@@ -108,31 +105,12 @@ def test_the_range_is_a_change_of_units_and_beyond_it_lies_its_end():
 
 # Sigmoid
 
-TEMPERATURES = [0.005, 0.01, 0.1, 1.0]
-
 
 def test_infinite_scores_are_ranked_and_have_no_gradient():
     for dtype in DTYPES:
         y = torch.tensor([inf, 0.5, -inf, inf, nan], dtype=dtype)
         ranks, slope = value_and_gradients(lambda s: SigmoidRanker()(s, where=~y.isnan()), y)  # noqa: B023
         assert ranks.tolist() == [1.5, 3, 4, 1.5, 0] and torch.equal(slope, torch.zeros_like(y))
-
-
-@pytest.mark.parametrize("temperature", [1e-4, *TEMPERATURES])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_what_the_losses_call_is_the_step_to_a_millionth(temperature, dtype):
-    """Far down the step is cut off: no denormal number is left, and nobody counts who does not take part."""
-    x = torch.cat([torch.linspace(-2, 2, 4001, dtype=dtype), torch.tensor([-inf, inf, 0.0], dtype=dtype)])
-    ranker = SigmoidRanker(temperature)
-    step, make_slope = step_then_slope_(ranker, x.clone())
-    step, slope = step.clone(), make_slope()
-    close(step, ranker.step(x), rtol=1e-5 if dtype == torch.float32 else 1e-12, atol=1e-17)
-    # σ − σ² is rounded to an eps of 1, whatever it is itself, and then divided by the temperature.
-    noise = 4 * torch.finfo(dtype).eps / temperature
-    close(slope, ranker.slope(x), rtol=1e-6, atol=noise)
-    close(ranker.slope(x[:-3]), value_and_gradients(ranker.step, x[:-3])[1], rtol=1e-6, atol=noise)
-    assert step[-3] == slope[-3] == 0 and step[-2] == 1 and slope[-2] == 0
-    assert not ((step > 0) & (step < 1e-30)).any() and not ((slope > 0) & (slope < 1e-30)).any()
 
 
 def eq_s1(scores, temperature, threshold=0.005):
@@ -142,31 +120,31 @@ def eq_s1(scores, temperature, threshold=0.005):
     return (slope.abs() > threshold).double().mean((-2, -1))
 
 
-@pytest.mark.parametrize("temperature", TEMPERATURES)
+@pytest.mark.parametrize("temperature", [0.005, 0.01, 0.1, 1.0])
 def test_operating_region_is_eq_s1(temperature):
     """Of those who take part."""
     for spread, threshold in product((0.003, 0.1, 2.0), (1e-6, 0.005, 0.1, 1.0, 60.0)):
         y = spread * random(2, 3, 40, seed=3)
         y[..., 10:20] = y[..., :10]  # ties
-        close(operating_region(y, temperature, threshold), eq_s1(y, temperature, threshold), rtol=0, atol=1e-12)
+        close(rankers.operating_region(y, temperature, threshold), eq_s1(y, temperature, threshold), rtol=0, atol=1e-12)
     for dtype in (*DTYPES, torch.int64):
         y = (10 * random(4, 30)).to(dtype)
-        found = operating_region(y, 0.5)
+        found = rankers.operating_region(y, 0.5)
         assert found.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
         close(found.double(), eq_s1(y.double(), 0.5), rtol=1e-6, atol=0)
     y, where = random(5, 12), coin(5, 12, p=0.6, seed=4)
     where[2] = False
-    alone = [operating_region(y[q][where[q]], 0.1).item() if q != 2 else nan for q in range(5)]
-    found = operating_region(y.masked_fill(~where, nan), 0.1, where=where)
+    alone = [rankers.operating_region(y[q][where[q]], 0.1).item() if q != 2 else nan for q in range(5)]
+    found = rankers.operating_region(y.masked_fill(~where, nan), 0.1, where=where)
     close(found, torch.tensor(alone, dtype=torch.float64), equal_nan=True)
 
 
 def test_operating_region_of_infinite_and_of_huge_scores_and_of_an_item_with_itself():
     """Equal ones differ by 0, which is in the region: so it is empty only beyond the largest slope, 1/(4τ)."""
-    assert operating_region(torch.tensor([inf, inf, -inf, 0.0]), 0.01).item() == (4 + 1 + 1) / 16
-    assert operating_region(torch.tensor([1e30, 1e30, 2e30]), 0.01).item() == pytest.approx(5 / 9)
-    assert operating_region(torch.arange(8.0), 0.01).item() == 1 / 8
-    assert operating_region(torch.arange(8.0), 0.01, threshold=25.0).item() == 0
+    assert rankers.operating_region(torch.tensor([inf, inf, -inf, 0.0]), 0.01).item() == (4 + 1 + 1) / 16
+    assert rankers.operating_region(torch.tensor([1e30, 1e30, 2e30]), 0.01).item() == pytest.approx(5 / 9)
+    assert rankers.operating_region(torch.arange(8.0), 0.01).item() == 1 / 8
+    assert rankers.operating_region(torch.arange(8.0), 0.01, threshold=25.0).item() == 0
 
 
 # The steps of HAPPIER and ROADMAP
@@ -260,3 +238,166 @@ def test_infimum_step_lies_below_the_staircase():
         close(value, torch.tensor(expected, dtype=torch.float64))
         assert (value <= (x > 0)).all()
         close(step.slope(x), slope)
+
+
+# How far a step reaches: the λ at which pairs change places, one that is taken from the data, and the warnings
+
+#: λ, and whether it is of the scale of rk/n → a loss.
+LOSSES = {
+    name: lambda *lam, kind=kind, options=options: kind(BlackboxRanker(*lam), margin=0.05, **options)
+    for name, kind, options in (
+        ("recall", RecallLoss, {}),
+        ("loglog", RecallLoss, {"weights": "loglog"}),
+        ("ap", APLoss, {}),
+        ("ap, both ranks", APLoss, {"within_grad": True}),
+        ("h-ap", HAPLoss, {}),
+    )
+}
+
+
+@contextmanager
+def silence():
+    """Nothing is told."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def collapsed(classes, each, spread=1e-3, dtype=torch.float64):
+    """Embeddings around one point: as a network without batch normalisation makes them before it has learnt."""
+    embeddings = torch.ones(classes * each, 16).to(dtype) + spread * random(classes * each, 16, dtype=dtype)
+    return embeddings, torch.arange(classes).repeat_interleave(each)
+
+
+def by_pairs(y, g, members):
+    """λ_ij of one list, pair by pair."""
+    for i in range(len(y)):
+        for j in range(len(y)):
+            if members[i] and members[j] and g[i] != 0 and g[i] * g[j] <= 0 and (y[j] - y[i]) * (g[i] - g[j]) > 0:
+                yield (y[j] - y[i]) / (g[i] - g[j])
+
+
+def test_crossings_are_those_of_all_pairs(monkeypatch):
+    """Of a long list every so-manieth pair is looked at."""
+    y, g = cosines(4, 9), random(4, 9, seed=1) * coin(4, 9, seed=2)
+    for members in (None, coin(4, 9, p=0.7, seed=3)):
+        here = torch.ones(4, 9, dtype=torch.bool) if members is None else members
+        expected = sorted(x for row in zip(y.tolist(), g.tolist(), here.tolist(), strict=True) for x in by_pairs(*row))
+        lam, gap = rankers.crossings(y, g, members)
+        close(lam.sort().values, torch.tensor(expected, dtype=torch.float64))
+        assert len(expected) > 10 and (gap > 0).all() and len(gap) == len(lam)
+    y, g = cosines(2, 500), random(2, 500, seed=1).clamp(min=0) * coin(2, 500, p=0.2, seed=2)
+    whole = rankers.crossings(y, g)[0]
+    monkeypatch.setattr("rankedu._fast.gradient.MOST", 5000)
+    some = rankers.crossings(y, g)[0]
+    assert 500 < len(some) < len(whole) / 4 and some.median() == pytest.approx(whole.median().item(), rel=0.25)
+
+
+@pytest.mark.parametrize(("classes", "each", "normalized"), [(4, 4, False), (16, 2, True), (16, 4, False)])
+def test_where_scores_have_collapsed_lam_is_that_of_the_formula(classes, each, normalized):
+    """margin · P · Q · (1 + r), over n on the scale of rk/n: P partners, Q queries, r irrelevant items above each."""
+    queries, partners = classes * each, each - 1
+    n, r = queries - 1, queries - each
+    expected = 0.05 * partners * queries * (1 + r) / (n if normalized else 1)
+    found = rankers.suggest_lam(OnEmbeddings(LOSSES["recall"](1.0, normalized)), *collapsed(classes, each))
+    assert found == pytest.approx(expected, rel=2e-3)
+    for factor, moves in ((0.99, False), (1.01, True)):
+        loss = OnEmbeddings(LOSSES["recall"](factor * expected, normalized))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert bool(gradient(loss, *collapsed(classes, each)).any()) == moves
+
+
+@pytest.mark.parametrize("name", ["recall", "loglog", "ap", "h-ap"])
+def test_the_suggestion_reaches_the_share_that_was_asked_for(name):
+    scores, relevance = cosines(5, 20), coin(5, 20, seed=1).double()
+    for share in (0.1, 0.5, 0.9):
+        lam = rankers.suggest_lam(LOSSES[name](1.0), scores, relevance, share=share)
+        loss, seen = LOSSES[name](lam), []
+        loss.ranker._hear = lambda y, g, found, members, seen=seen: seen.append(rankers.crossings(y, g, members)[0])
+        with readable():
+            gradient(loss, scores, relevance)
+        assert (torch.cat(seen) <= lam).double().mean().item() == pytest.approx(share, abs=0.02)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("share", [0.1, 0.6])
+@pytest.mark.parametrize("name", LOSSES)
+def test_auto_is_the_same_on_packed_keys_and_by_the_definition(name, share, normalized):
+    fast, slow = (LOSSES[name]("auto", normalized) for _ in range(2))
+    for seed in range(4):
+        scores, relevance = cosines(6, 30, seed=seed, dtype=torch.float32), coin(6, 30, p=share, seed=seed + 9)
+        where = coin(6, 30, p=0.8, seed=seed + 50) if seed % 2 else None
+        found = gradient(fast, scores, relevance, where=where)
+        with readable():
+            expected = gradient(slow, scores, relevance, where=where)
+        assert fast.ranker.lam == pytest.approx(slow.ranker.lam, rel=1e-5)
+        close(found, expected, rtol=1e-4, atol=1e-7)
+        assert found.any()
+
+
+def test_auto_begins_with_the_first_batch_and_follows_slowly():
+    loss = LOSSES["recall"]("auto")
+    first, second = ((cosines(6, 30, seed=seed), coin(6, 30, seed=seed + 1)) for seed in (0, 5))
+    asked = [rankers.suggest_lam(loss, *batch) for batch in (first, second)]
+    gradient(loss, *first)
+    assert loss.ranker.lam == pytest.approx(asked[0]) and asked[1] != pytest.approx(asked[0], rel=0.01)
+    gradient(loss, *second)
+    expected = math.exp((1 - FOLLOW) * math.log(asked[0]) + FOLLOW * math.log(asked[1]))
+    assert loss.ranker.lam == pytest.approx(expected)
+    with torch.no_grad():
+        loss(*first)
+    loss.eval()
+    gradient(loss, *first)
+    assert loss.ranker.lam == pytest.approx(expected)
+
+
+def test_auto_is_told_and_kept():
+    """Not of a batch that is ranked perfectly: it waits for the next."""
+    loss = OnEmbeddings(LOSSES["recall"]("auto"))
+    assert "lam='auto', now nan" in repr(loss)
+    gradient(loss, *collapsed(4, 4))
+    lam = loss.loss.ranker.lam
+    assert f"lam='auto', now {lam:.3g}" in repr(loss)
+    other = OnEmbeddings(LOSSES["recall"]("auto"))
+    other.load_state_dict(loss.state_dict())
+    assert other.loss.ranker.lam == lam and copy.deepcopy(loss).loss.ranker.lam == lam
+    assert not OnEmbeddings(LOSSES["recall"](2.0)).state_dict()
+    other.load_state_dict({})  # a checkpoint from before there was a first batch
+    loss, scores, relevance = LOSSES["ap"]("auto"), torch.tensor([0.9, 0.1]), torch.tensor([True, False])
+    gradient(loss, scores, relevance)
+    assert math.isnan(loss.ranker.lam)
+    gradient(loss, -scores, relevance)
+    assert loss.ranker.lam > 0
+
+
+def test_a_step_that_reaches_nobody_is_told_once_with_the_lam_that_does():
+    loss, batch = OnEmbeddings(LOSSES["recall"](0.2, True)), collapsed(16, 4, dtype=torch.float32)
+    with pytest.warns(
+        rankers.NoStepWarning, match=r"got 0\.2: the gradient is 0.* step.* is 0\.0011, .* 0\.05 away.* lam=9\.3 "
+    ) as told:
+        assert loss(batch[0].requires_grad_(), batch[1]) > 1
+    assert told[0].filename == __file__
+    with silence():
+        loss(*batch)
+    with readable(), pytest.warns(rankers.NoStepWarning, match=r"lam=9\.3 "):
+        gradient(OnEmbeddings(LOSSES["recall"](0.2, True)), *collapsed(16, 4))
+
+
+def test_nothing_is_told_without_a_gradient_or_of_a_perfect_ranking():
+    with silence():
+        with torch.no_grad():
+            LOSSES["recall"](1e-3)(cosines(5, 20), coin(5, 20, seed=1))
+        for make in LOSSES.values():
+            for loss in (make(1e-3), readable()(make(1e-3))):
+                assert loss(torch.tensor([0.9, 0.5, 0.1]).requires_grad_(), torch.tensor([True, False, False])) == 0
+
+
+def test_steps_that_pass_everything_are_told_once():
+    ranker, scores = BlackboxRanker(4.0), cosines(9)
+    with pytest.warns(rankers.LongStepWarning, match=r"they are .*e\+05 or more among scores .* wide"):
+        gradient(lambda y: ranker(y)[1], scores, scale=65536)
+    with silence():
+        gradient(lambda y: ranker(y)[1], scores, scale=65536)
+        gradient(lambda y: BlackboxRanker(4.0)(y)[1], scores)
+        gradient(LOSSES["ap"](60.0), scores, coin(9), scale=65536)

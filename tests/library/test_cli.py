@@ -1,19 +1,126 @@
-"""`rankedu evaluate`: the numbers are those of `evaluate_retrieval`, and what cannot be meant is refused."""
+"""The command line, run as a reader runs it; `evaluate` gives the numbers of `evaluate_retrieval`."""
 
 from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+import typer
 from typer.testing import CliRunner
 
-from rankedu.cli import app
+import rankedu
+from rankedu.cli import PACKAGES, app
 from rankedu.cli._saved import read_embeddings
 from rankedu.metrics import UndefinedMetricWarning, evaluate_retrieval
+
+run = CliRunner().invoke
+
+
+def python(code, **options):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, **options)
+
+
+def test_doctor_names_what_is_missing_and_its_fix(monkeypatch):
+    assert run(app, ["--version"]).stdout.strip() == rankedu.__version__
+    done = run(app, ["doctor"])
+    assert done.exit_code == 0 and all(subject in done.stdout for subject in ("Python", "torch", "numpy", "GPU"))
+    installed = metadata.version
+    for missing, code in (("torch", 1), ("nbval", 0)):
+
+        def version(name, missing=missing):
+            if name == missing:
+                raise metadata.PackageNotFoundError(name)
+            return installed(name)
+
+        monkeypatch.setattr(metadata, "version", version)
+        done = run(app, ["doctor"])
+        assert done.exit_code == code, "only the core is essential"
+        assert f"✗ {missing}" in done.stdout and "pip install 'rankedu" in done.stdout
+
+
+def test_without_typer_the_command_says_what_to_install():
+    done = python("import sys; sys.modules['typer'] = None; from rankedu.__main__ import main; main()")
+    assert done.returncode == 1 and "pip install 'rankedu[cli]'" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_what_is_heavy_is_imported_where_it_is_needed():
+    """Help and the package without torch; the core with torch and NumPy alone."""
+    heavy = ["scipy", "matplotlib", "sympy", "ipywidgets", "tqdm", "PIL", "IPython", "sphinx", "docutils"]
+    code = f"""if True:
+        import sys
+        sys.modules.update(dict.fromkeys({heavy}))
+        import rankedu, rankedu.cli
+        assert "torch" not in sys.modules
+        sys.modules["typer"] = None
+        from rankedu import ranks, blackbox, solvers, rankers, metrics, landscapes, proofs, reference
+        import rankbook.kit.check, torch
+        rankedu.losses.SmoothAPLoss()(torch.rand(4), torch.tensor([True, False, False, True]))
+        assert "torch._dynamo" not in sys.modules, "the compiler"
+    """
+    done = python(code)
+    assert done.returncode == 0, done.stderr
+
+
+COMMANDS = [name for names in PACKAGES.values() for name in names]
+ASKED = ["--help", "doctor --json", "evaluate x.npy y.npy", "run sodeep -p steps=1 --force", "data --help", "nun"]
+OTHERS = ["scipy", "matplotlib", "sympy", "tqdm", "PIL", "papermill", "dask", "filelock", "nbclient", "yaml"]
+OTHERS += ["jupyter_client", "torchvision", "platformdirs", "psutil", "pytorch_metric_learning"]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """What commands say in a plain install: there is the library, and beside it torch, NumPy and Typer."""
+    folder = tmp_path_factory.mktemp("plain")
+    shutil.copytree(Path(rankedu.__file__).parent, folder / "rankedu", ignore=shutil.ignore_patterns("__pycache__"))
+    np.save(folder / "x.npy", np.eye(4, 3))
+    np.save(folder / "y.npy", np.array([0, 0, 1, 1]))
+    code = f"""if True:
+        import json, sys
+        sys.modules.update(dict.fromkeys({OTHERS}))
+        from rankedu.cli import app
+        from typer.testing import CliRunner
+        done = [CliRunner().invoke(app, command.split()) for command in {ASKED}]
+        print(json.dumps([[d.exit_code, d.stdout, d.stderr] for d in done]))
+    """
+    libraries = os.pathsep.join(path for path in sys.path if path.endswith(("site-packages", "dist-packages")))
+    environment = os.environ | {"PYTHONPATH": libraries}
+    command = [sys.executable, "-S", "-c", code]  # -S: no file there puts the checkout on the path
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return dict(zip(ASKED, json.loads(done.stdout), strict=True))
+
+
+def test_help_in_a_plain_install_has_two_commands_and_names_the_others_which_a_checkout_has(plain):
+    listed, _, more = plain["--help"][1].partition("Commands:")[2].partition("A checkout of the repository has more")
+    assert re.findall(r"^  (\S+)  ", listed, re.MULTILINE) == ["doctor", "evaluate"]
+    assert re.findall(r"[\w-]+", more)[1:] == COMMANDS
+    assert {*typer.main.get_command(app).commands} == {"doctor", "evaluate", *COMMANDS}
+
+
+def test_commands_in_a_plain_install(plain):
+    """Those of a checkout say so; doctor asks for no more than the library needs."""
+    where = "in a checkout of the repository (install it there: pip install -e '.[lab]')"
+    for command in ("run sodeep -p steps=1 --force", "data --help"):
+        assert plain[command] == [2, "", f"rankedu {command.split()[0]}: this command works {where}\n"]
+    assert "No such command 'nun'" in plain["nun"][2]
+    findings = json.loads(plain["doctor --json"][1])
+    assert {"subject", "found", "ok", "fix", "essential"} == set(findings[0])
+    assert {finding["subject"] for finding in findings} == {"Python", "torch", "numpy", "processor", "GPU"}
+    code, said, _ = plain["evaluate x.npy y.npy"]
+    assert code == 0 and "map@r" in said
+
+
+# `rankedu evaluate`
 
 WORDS = [["Lada", "red"], ["Lada", "red"], ["Lada", "2"], ["Lada", "2"], ["Fiat", "2"], ["Fiat", "2"], ["Fiat", ""]]
 IDS = np.array([[0, 0], [0, 0], [0, 1], [0, 1], [1, 2], [1, 2], [1, -1]])
@@ -47,12 +154,12 @@ def expected():
     return {name: result[name] for name in METRICS}
 
 
-def run(arguments="x.npy y.csv", *more):
-    return CliRunner().invoke(app, ["evaluate", *arguments.split(), *more])
+def evaluate(arguments="x.npy y.csv", *more):
+    return run(app, ["evaluate", *arguments.split(), *more])
 
 
 def report(arguments="x.npy y.csv", *more):
-    done = run(arguments, *more, "--json", "-")
+    done = evaluate(arguments, *more, "--json", "-")
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
@@ -63,14 +170,14 @@ def metrics(arguments="x.npy y.csv", *more):
 
 
 def test_the_table_has_a_row_a_level_and_one_for_all(folder):
-    done = run("x.npy y.csv --metrics AP,r@1,H-AP")
+    done = evaluate("x.npy y.csv --metrics AP,r@1,H-AP")
     head, *rows = [line.split() for line in done.stdout.splitlines()]
     assert head == ["level", "queries", "left", "out", "AP", "r@1", "H-AP"]
     assert [row[:3] for row in rows] == [["1", "7", "0"], ["2", "6", "1"], ["all", "7", "0"]]
     assert [[cell == "—" for cell in row[3:]] for row in rows] == [[False, False, True]] * 2 + [[True, True, False]]
     assert "note: 1 at level 2 of 7 queries have no relevant item" in done.stderr
     assert "y.csv: the 2 columns were taken for levels from root to leaf" in done.stderr
-    assert "no query has a relevant item" not in run("x.npy y.csv --metrics h-ap").stderr
+    assert "no query has a relevant item" not in evaluate("x.npy y.csv --metrics h-ap").stderr
 
 
 def faiss_index(x):
@@ -94,7 +201,7 @@ def faiss_index(x):
 def test_another_file_is_answered_by_a_line_that_converts_it(make, given, converted, folder, expected):
     make()
     (folder / converted).unlink(missing_ok=True)
-    done = run(given)
+    done = evaluate(given)
     assert done.exit_code == 2 and "npy, got '." in done.stderr
     [line] = re.findall(r" \(convert it: (.*)\)$", done.stderr, re.MULTILINE)
     exec(line, {name: importlib.import_module(name) for name in re.findall(r"\b(numpy|torch|faiss|csv)\.", line)})
@@ -121,14 +228,14 @@ def test_every_format_gives_the_same_numbers(folder, expected):
 
 def test_levels_are_named_by_the_head_and_what_was_assumed_is_told(folder):
     save("y.csv", [["make", "model"], *WORDS])
-    done = run()
+    done = evaluate()
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["level", "make", "model"]
     assert "note: y.csv: the first row, 'make, model', was taken for the head" in done.stderr
     save("y.csv", ["2", *MAKES])
-    found = run("x.npy y.csv --header --json -")
+    found = evaluate("x.npy y.csv --header --json -")
     assert json.loads(found.stdout)["table"][0]["level"] == "2" and "'2', was taken for the head" in found.stderr
     save("y.npy", MAKES)
-    assert run("x.npy y.npy").stderr == ""
+    assert evaluate("x.npy y.npy").stderr == ""
 
 
 def test_a_gallery_shares_the_numbers_of_the_classes(folder):
@@ -144,7 +251,7 @@ def test_a_gallery_shares_the_numbers_of_the_classes(folder):
 
 def test_json_goes_to_a_file_and_has_null_for_what_is_undefined(folder):
     save("y.csv", range(7))
-    done = run("x.npy y.csv --json new/result.json")
+    done = evaluate("x.npy y.csv --json new/result.json")
     assert "y.csv: no query has a relevant item" in done.stderr and "result[" not in done.stderr
     found = json.loads((folder / "new" / "result.json").read_text(), parse_constant=pytest.fail)
     undefined = dict.fromkeys(["average_precision", "recall_at_1", "map_at_r"])
@@ -208,11 +315,11 @@ def test_an_error_names_the_file_the_row_and_what_was_expected(folder):
     for files, arguments, message in WRONG:
         for name, content in {"x.npy": X, "y.csv": WORDS, **files}.items():
             save(name, content)
-        done = run(arguments or "x.npy y.csv", "--json", "result.json")
+        done = evaluate(arguments or "x.npy y.csv", "--json", "result.json")
         assert done.exit_code == 2 and message in done.stderr, (message, done.output)
         assert "Traceback" not in done.output and not (folder / "result.json").exists()
     (folder / "y.csv").write_bytes(b"\x93NUMPY")
-    assert "y.csv: labels must be text in UTF-8" in run().stderr
+    assert "y.csv: labels must be text in UTF-8" in evaluate().stderr
 
 
 def test_a_dump_may_be_larger_than_the_memory(folder):

@@ -1,6 +1,8 @@
-"""What the tests of the library draw and differentiate."""
+"""What the tests of the library draw and differentiate, and what is refused."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 import torch
@@ -47,3 +49,14 @@ def value_and_gradients(function, *leaves, weight=1.0):
     leaves = [leaf.detach().clone().requires_grad_() for leaf in leaves]
     value = function(*leaves)
     return value.detach(), *torch.autograd.grad((weight * value).sum(), leaves)
+
+
+def refused(*rows):
+    """Each row is a call, an error, and a pattern of what it says."""
+    for call, error, message in rows:
+        told = ""
+        try:
+            call()
+        except error as refusal:
+            told = str(refusal)
+        assert re.search(message, told), f"expected {message}, got {told or 'no error'}"

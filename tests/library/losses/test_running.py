@@ -1,0 +1,91 @@
+"""How a loss runs: within torch.compile as it is, with two graphs, before and behind it; and with how much memory."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+from cases import EMBEDDED, LOSSES, PATHS
+from drawn import random
+from torch import nn
+
+from rankedu.losses import MAPLoss, OnEmbeddings, OnProposals, SmoothAPLoss
+from rankedu.memory import EmbeddingMemory, ScoreMemory
+from rankedu.rankers import BlackboxRanker
+from ranklab.contestants import baseline
+
+#: One loss of each forward() that is kept out of the graph.
+MADE = {
+    **{name: (make, labels) for name, (make, labels) in EMBEDDED.items()},
+    **{
+        name: (lambda name=name: LOSSES[name].loss, (torch.arange(42).view(7, 6) % 4 == 0).long())
+        for name in ("fast ap", "h-ap", "spearman", "calibration", "roadmap")
+    },
+    "a memory that grows": (lambda: OnEmbeddings(SmoothAPLoss(0.1), memory=EmbeddingMemory(3)), PATHS[:, 1]),
+    "one of scores": (lambda: OnProposals(MAPLoss(BlackboxRanker(1e3), memory=ScoreMemory(3))), PATHS[:, 1]),
+    "contrastive": (lambda: baseline("contrastive"), PATHS[:, 1]),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_compiled_step_has_two_graphs_and_the_same_gradient(name):
+    from torch._dynamo.testing import CompileCounter  # a second, and only here
+
+    torch.manual_seed(0)
+    make, labels = MADE[name]
+    net, compiled, plain = nn.Linear(3, 6), make(), make()
+    compiled.load_state_dict(plain.state_dict())
+    torch._dynamo.reset()
+    counter = CompileCounter()
+
+    @torch.compile(backend=counter)
+    def step(images):
+        return 0.25 * compiled(net(images).tanh(), labels)
+
+    for seed in range(5):
+        images = random(7, 3, seed=seed, dtype=torch.float32)
+        found = torch.autograd.grad(step(images), net.weight)[0]
+        expected = torch.autograd.grad(0.25 * plain(net(images).tanh(), labels), net.weight)[0]
+        torch.testing.assert_close(found, expected)
+    assert counter.frame_count == 2  # the network, and the product behind the loss
+    assert expected.any()
+
+
+SCRIPT = """
+import torch
+from rankedu.losses import APLoss, HAPLoss, OnEmbeddings, SmoothAPLoss
+from rankedu.rankers import BlackboxRanker, SigmoidRanker
+
+def kib(field):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(field))
+
+def grown(loss, few, *many):
+    loss(*few).backward()
+    open("/proc/self/clear_refs", "w").write("5")
+    before = kib("VmRSS")
+    loss(*many).backward()
+    print((kib("VmHWM") - before) / 1024)
+
+torch.set_num_threads(1)
+classes, embeddings = torch.arange(464) // 4, torch.randn(464, 64).requires_grad_()
+labels = torch.stack([classes // 58, classes // 8, classes], dim=1)
+for loss in (HAPLoss(), HAPLoss(SigmoidRanker(0.01))):
+    grown(OnEmbeddings(loss), (embeddings[:64], labels[:64]), embeddings, labels)
+classes, embeddings = (torch.arange(1024) - 200).clamp(min=0) // 2, torch.randn(1024, 64).requires_grad_()
+grown(OnEmbeddings(SmoothAPLoss()), (embeddings[:64], classes[:64]), embeddings, classes)
+n = 4 * 10**6
+y, relevance = torch.empty(n).normal_().requires_grad_(), torch.arange(n) % 100 == 0
+few = torch.rand(90000, requires_grad=True), relevance[:90000]
+grown(APLoss(BlackboxRanker(1e6), margin=0.02), few, y, relevance)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the peak of memory from /proc")
+def test_a_list_takes_20_bytes_a_score_and_a_batch_little_more_than_its_similarities():
+    """In MB; one tensor of the definition of H-AP takes 400, the similarities of 1,024 items take 4."""
+    run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120)
+    if "clear_refs" in run.stderr:
+        pytest.skip("the peak of memory cannot be reset here")
+    assert run.returncode == 0, run.stderr
+    supremum, sigmoid, one_large_class, of_list = map(float, run.stdout.split())
+    assert 30 < of_list < 77 and max(supremum, sigmoid) < 60 and one_large_class < 40, run.stdout

@@ -6,25 +6,13 @@ from functools import partial
 import pytest
 import torch
 from drawn import random, value_and_gradients
-from pytorch_metric_learning import distances, losses, miners
+from pytorch_metric_learning import distances, miners
+from pytorch_metric_learning import losses as theirs
 from pytorch_metric_learning.utils.loss_and_miner_utils import get_all_pairs_indices
 from torch.nn.functional import normalize
 
-from rankedu import hierarchy, reference
-from rankedu.losses import (
-    APLoss,
-    ClusterLoss,
-    CSLLoss,
-    HAPLoss,
-    HAPPIERLoss,
-    MAPLoss,
-    NoPositivesWarning,
-    OnEmbeddings,
-    OnProposals,
-    RecallLoss,
-    SmoothAPLoss,
-    SupAPLoss,
-)
+from rankedu import hierarchy, losses, reference
+from rankedu.losses import APLoss, HAPLoss, HAPPIERLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
 from rankedu.losses._cosine import cosine, similarities
 from rankedu.memory import EmbeddingMemory, ScoreMemory
 from rankedu.metrics import evaluate_retrieval
@@ -57,23 +45,23 @@ def test_it_is_the_loop_over_queries(make, exclude_self, refs):
     if memory is not None:
         memory(other, REF_LABELS)
     on = OnEmbeddings(make(BlackboxRanker(9.0), 0.1), exclude_self, memory)
-    mine, theirs = (embeddings.clone().requires_grad_() for _ in range(2))
+    mine, again = (embeddings.clone().requires_grad_() for _ in range(2))
     extra = {"none": (), "same": (None, mine, LABELS), "other": (None, other, REF_LABELS), "memory": ()}[refs]
     found = on(mine, LABELS, *extra)
 
     candidates, labels = {
         "other": (other, REF_LABELS),
-        "memory": (torch.cat([theirs, other]), torch.cat([LABELS, REF_LABELS])),
-    }.get(refs, (theirs, LABELS))
+        "memory": (torch.cat([again, other]), torch.cat([LABELS, REF_LABELS])),
+    }.get(refs, (again, LABELS))
     own = exclude_self and refs != "other"
     queries = 8 if own and refs != "memory" else 9
     loss = make(BlackboxRanker(9.0 / queries), 0.1)  # the mean over Q queries gives each λ/Q
     pairs = {(i, j) for i in range(9) for j in range(len(labels)) if not (own and i == j)}
-    values = by_loop(loss, theirs, candidates, pairs, labels)
+    values = by_loop(loss, again, candidates, pairs, labels)
     assert len(values) == queries
     found.backward()
     values.mean().backward()
-    close((found, mine.grad), (values.mean(), theirs.grad), rtol=1e-4, atol=1e-5)
+    close((found, mine.grad), (values.mean(), again.grad), rtol=1e-4, atol=1e-5)
     if refs == "other":  # which have a long name, too
         assert found == on(mine, LABELS, ref_embeddings=other, ref_labels=REF_LABELS)
 
@@ -126,10 +114,10 @@ def test_all_pairs_are_the_default():
 def test_cross_batch_memory_and_two_views_of_pytorch_metric_learning():
     """The memory ranks all but the query itself; two views are one batch with a class for each picture."""
 
-    class Memory(losses.CrossBatchMemory):
+    class Memory(theirs.CrossBatchMemory):
         supported_losses = staticmethod(lambda: ["OnEmbeddings"])
 
-    class Views(losses.SelfSupervisedLoss):
+    class Views(theirs.SelfSupervisedLoss):
         supported_losses = staticmethod(lambda: ["OnEmbeddings"])
 
     memory = Memory(OnEmbeddings(AP), embedding_size=6, memory_size=20)
@@ -197,7 +185,7 @@ def test_value_and_gradient_are_eq_6():
     """With warm temperature, and as the normalised softmax of pytorch-metric-learning; the leaf of a path counts."""
     embeddings, proxies, labels = random(7, 6), random(5, 6, seed=1), torch.tensor([0, 2, 4, 4, 1, 0, 2])
     for temperature in (0.05, 0.5, 3.0):
-        loss = learnt(ClusterLoss(5, 6, temperature=temperature))
+        loss = learnt(losses.ClusterLoss(5, 6, temperature=temperature))
         found, expected = (
             value_and_gradients(f, embeddings, proxies, weight=3.0)
             for f in (lambda e, p: loss(e, p, labels), lambda e, p: eq_6(e, p, labels, temperature))  # noqa: B023
@@ -206,7 +194,7 @@ def test_value_and_gradient_are_eq_6():
         paths = torch.stack([torch.tensor([3, 8, 3, 3, 8, 3, 8]), labels], dim=1)
         for same in (paths, labels.to(torch.uint8)):
             assert torch.equal(loss(embeddings, proxies, same), found[0])
-    oracle = losses.NormalizedSoftmaxLoss(num_classes=5, embedding_size=6, temperature=3.0)
+    oracle = theirs.NormalizedSoftmaxLoss(num_classes=5, embedding_size=6, temperature=3.0)
     oracle.W.data = proxies.T.float()
     close(found[0].float(), oracle(embeddings.float(), labels))
 
@@ -240,7 +228,7 @@ def test_value_and_gradient_are_the_definition(depth, given, margins):
     classes = CLASSES[:, :depth].unique(dim=0)
     labels, proxies = classes[torch.tensor([0, 0, 1, 2, 1])], random(len(classes), 6, seed=1)
     for scale in (1.0, 32.0):
-        loss = learnt(CSLLoss(classes, 6, margins=given, scale=scale))
+        loss = learnt(losses.CSLLoss(classes, 6, margins=given, scale=scale))
         found, expected = (
             value_and_gradients(f, random(5, 6), proxies, weight=3.0)
             for f in (
@@ -252,20 +240,20 @@ def test_value_and_gradient_are_the_definition(depth, given, margins):
 
 
 def test_a_level_without_negatives_adds_nothing_and_one_class_is_zero():
-    both, fine = (learnt(CSLLoss(classes, 6)) for classes in (CLASSES[:2], torch.tensor([0, 1])))
+    both, fine = (learnt(losses.CSLLoss(classes, 6)) for classes in (CLASSES[:2], torch.tensor([0, 1])))
     embeddings, proxies, labels = random(3, 6), random(2, 6, seed=1), torch.tensor([0, 1, 1])
     found = value_and_gradients(lambda e: both(e, proxies, CLASSES[labels]), embeddings)
     close(found, value_and_gradients(lambda e: fine(e, proxies, labels), embeddings))
     for alone, label in (
-        (CSLLoss(CLASSES[:1], 6), CLASSES[:1].expand(3, 3)),
-        (ClusterLoss(1, 6), torch.zeros(3).long()),
+        (losses.CSLLoss(CLASSES[:1], 6), CLASSES[:1].expand(3, 3)),
+        (losses.ClusterLoss(1, 6), torch.zeros(3).long()),
     ):
         value, *slopes = value_and_gradients(lambda e, p: learnt(alone)(e, p, label), embeddings, proxies[:1])  # noqa: B023
         assert value.item() == 0 and not any(slope.any() for slope in slopes)
 
 
 def test_far_scores_do_not_overflow():
-    loss = CSLLoss(CLASSES, 6, scale=1e4)
+    loss = losses.CSLLoss(CLASSES, 6, scale=1e4)
     value = loss(random(4, 6, dtype=torch.float32).requires_grad_(), CLASSES[[0, 6, 3, 3]])
     value.backward()
     assert value.isfinite() and loss.proxies.grad.isfinite().all()
@@ -346,7 +334,7 @@ def test_happier_takes_references_a_memory_and_any_ranker():
     remembering = HAPPIERLoss(4, 6, weight=0.0, memory=EmbeddingMemory(1), monotone=True)
     first = remembering(embeddings, labels)
     assert remembering(embeddings, labels) != first  # each item now has its own copy among the candidates
-    assert isinstance(remembering.cluster, ClusterLoss) and len(list(remembering.parameters())) == 1
+    assert isinstance(remembering.cluster, losses.ClusterLoss) and len(list(remembering.parameters())) == 1
 
 
 # Proposals of a detector
@@ -361,7 +349,9 @@ CLASS_OF = torch.tensor([0, 2, 0, 1, 3, 0, 1, 0, 0, 2])  # of four classes; the 
 
 
 def on_proposals(scores="log-odds", memory=None):
-    return OnProposals(MAPLoss(SigmoidRanker(0.3), margin=0.1, memory=memory, class_agnostic_weight=0.0), scores)
+    return losses.OnProposals(
+        losses.MAPLoss(SigmoidRanker(0.3), margin=0.1, memory=memory, class_agnostic_weight=0.0), scores
+    )
 
 
 @pytest.mark.parametrize("scores", SCORES)
@@ -396,6 +386,6 @@ def test_a_loss_of_proposals_has_its_memory_and_without_an_object_it_is_zero():
     again.eval().load_state_dict(seen.state_dict())
     assert again(random(10, 5), CLASS_OF) == expected
     for label in (0, -1):
-        with pytest.warns(NoPositivesWarning):
+        with pytest.warns(losses.NoPositivesWarning):
             value, slope = value_and_gradients(lambda x: on_proposals()(x, torch.full((10,), label)), random(10, 5))  # noqa: B023
         assert value == 0 and not slope.any()

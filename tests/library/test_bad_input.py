@@ -84,6 +84,8 @@ def test_ranks_and_metrics():
         (lambda: metrics.average_precision_per_level(y, yes.long() - 1), ValueError, "levels must be >= 0, got -1"),
         (lambda: metrics.average_precision_per_level(y, 2 * yes.long(), n_levels=1), ValueError, "n_levels .*, got 1"),
     )
+    padded = torch.tensor([1, 0, -1])  # the remedy for padding is one
+    assert average_precision(y, padded, where=padded >= 0) == average_precision(y[:2], padded[:2])
 
 
 def test_solvers_and_landscapes():
@@ -197,12 +199,14 @@ GOOD = {"boxes": BOX, "labels": torch.tensor([1]), "scores": torch.tensor([0.5])
 def test_boxes_are_named_with_their_image():
     bad_boxes = [
         ("boxes", BOX.bool(), TypeError, "must be floating point or integer, got torch.bool"),
+        ("boxes", BOX[None], ValueError, r"must have shape \(n, 4\), got \(1, 1, 4\)"),
         ("boxes", BOX * nan, ValueError, r"\[0\] must be finite, got \[nan"),
         ("boxes", -BOX, ValueError, r"\[0\] must have x1 <= x2 .*x2 = x \+ width"),
         ("labels", torch.tensor([1.0]), TypeError, "must be integers, got torch.float32"),
         ("labels", torch.tensor([1, 1]), ValueError, r"must have shape \(1,\), .* got \(2,\)"),
         ("labels", torch.tensor([0]), ValueError, r"\[0\] must be from 1 to n_classes = 2, got 0 .*background"),
         ("scores", [0.5], TypeError, "must be a torch.Tensor, got list"),
+        ("scores", torch.tensor([True]), TypeError, "must be floating point or integer, got torch.bool"),
         ("scores", torch.tensor([nan]), ValueError, r"\[0\] must not be NaN"),
         ("difficult", torch.tensor([0]), TypeError, "must be bool, got torch.int64"),
     ]
@@ -261,6 +265,7 @@ def test_proofs():
         (lambda: hierarchical.certificate([1, 2], [1]), ValueError, "permutation must have one rank an item"),
         (lambda: hierarchical.exhaustive(8), ValueError, r".* 20,000, got n = 8 and 4 values .*certificate\(\)"),
         (lambda: hierarchical.exhaustive(2, [0]), ValueError, "values must have an entry > 0"),
+        (lambda: rearrangement.exhaustive(3, [1, 2]), ValueError, "scores must have n = 3 entries, got 2"),
         (lambda: rearrangement.exhaustive(10), ValueError, "n must be at most 9, got 10 .*use certificate"),
     )
     bad_numbers = [

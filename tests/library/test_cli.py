@@ -291,6 +291,7 @@ WRONG = [
     ({"y.csv": [f"{make};{model}" for make, model in WORDS]}, "", "y.csv, row 1: columns of labels must be"),
     ({}, "x.npy y.csv --columns make", "y.csv: columns must be among (without a head) 1 to 2"),
     ({"y.npy": np.ones(7)}, "x.npy y.npy", "y.npy: labels must be integer or text, got float64"),
+    ({"y.npy": IDS[:4]}, "x.npy y.npy", "y.npy: labels must have shape (7,) or (7, L)"),
     ({"y.npy": IDS - 2}, "x.npy y.npy", "y.npy: labels must be >= 0, or -1 below"),
     ({}, "x.npy y.csv --gallery x.npy", "gallery_labels must be given with gallery"),
     ({"y.npy": MAKES}, TWICE.replace("g.csv", "y.npy"), "y.npy: labels must have as many columns"),

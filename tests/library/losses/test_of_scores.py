@@ -29,6 +29,8 @@ def test_stopping_the_gradient_through_the_inner_rank_changes_it(kind):
         of_both = [kind(ranker, within_grad=within) for within in (False, True)]
         stopped, whole = (value_and_gradients(lambda s, loss=loss: loss(s, relevance), y) for loss in of_both)
         assert torch.equal(stopped[0], whole[0]) and not torch.allclose(stopped[1], whole[1])
+    shifted = losses.shift_by_margin(y, relevance, 0.2)
+    assert kind(ranker, 0.2)(y, relevance) == kind(ranker)(shifted, relevance) != kind(ranker)(y, relevance)
 
 
 def test_apc_pushes_negatives_of_a_class_without_positives():

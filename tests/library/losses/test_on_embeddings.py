@@ -84,8 +84,9 @@ def test_cosines_of_a_batch_have_the_gradient_of_normalised_products():
     value, slope = value_and_gradients(product, embeddings, weight=weights)
     slope[2] = 0.0  # which has no direction; normalize divides by 1e-12
     close(found, (value, slope))
-    for scale in (1.0, 1e-14):
-        assert torch.autograd.gradgradcheck(lambda e, s=scale: cosine(e * s, e * s), random(4, 3).requires_grad_())
+    leaf = random(4, 3).requires_grad_()
+    assert torch.autograd.gradgradcheck(lambda e: cosine(e, e), leaf)
+    assert torch.autograd.gradgradcheck(lambda e: cosine(e * 1e-14, e * 1e-14), leaf)
 
 
 def pairs_of(indices):

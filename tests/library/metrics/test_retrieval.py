@@ -358,6 +358,19 @@ def test_nothing_given_is_changed_no_graph_is_made_and_products_have_full_precis
         same(evaluate(embeddings, labels), result)
 
 
+def test_the_progress_bar_waits_two_seconds_can_be_turned_off_and_needs_tqdm(monkeypatch):
+    import tqdm
+
+    bars = []
+    monkeypatch.setattr(tqdm, "tqdm", lambda tiles, *told, **options: bars.append((*told, options)) or tiles)
+    for progress in (True, False):
+        evaluate(points("distinct", 30), paths("flat", 30), progress=progress)
+        bar = bars[-1][2]
+        assert bars[-1][1] * bar["unit_scale"] >= 30 and bar["delay"] == 2 and bar["disable"] == (not progress or None)
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    evaluate(points("distinct", 30), paths("flat", 30))
+
+
 def test_metrics_have_the_names_that_people_use_and_a_wrong_one_is_answered_by_the_nearest():
     asked = ("Average Precision", "ap_at_5", "R@10", "recall_share@10", "p@5", "R-precision", "MRR", "nDCG@5", "mAP@R")
     known = ("average_precision", "average_precision", "recall", "recall_share", "precision", "r_precision", "mrr")

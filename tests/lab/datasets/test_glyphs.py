@@ -118,7 +118,7 @@ def test_the_hierarchy_is_a_tree_whose_names_belong_to_its_labels(known):
     assert {character: base_letter(character) for character in letters} == letters
 
 
-def test_no_letter_and_no_picture_is_in_two_splits(known):
+def test_no_letter_and_no_picture_is_in_two_splits_and_each_has_its_share(known):
     for salt, split in known.dealt.items():
         split_of = dict(zip(known.characters, split.tolist(), strict=True))
         letters = {(base_letter(character), split) for character, split in split_of.items()}
@@ -126,9 +126,6 @@ def test_no_letter_and_no_picture_is_in_two_splits(known):
         pictures = {(image.tobytes(), split_of[chr(code)]) for image, code in images}
         for found in (letters, pictures):
             assert len(found) == len({key for key, _ in found}), salt
-
-
-def test_the_splits_have_their_shares_also_of_the_letters_only_tree(known):
     tree = with_variants(known.characters)
     for salt in SALTS:
         for split, share in SHARES.items():

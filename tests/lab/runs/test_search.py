@@ -80,21 +80,6 @@ def test_the_spread_and_the_importance_tell_how_much_hangs_on_the_settings():
     assert alone == {"rate": pytest.approx(1)}
 
 
-def test_bad_input_is_named(where, done, refused):
-    unknown = r"metric 'scor' is unknown \(did you mean 'score'\?\); there are: score"
-    narrow, failing = {"lr": Between(0.001, 0.01)}, {"lr": Between(0.06, 0.1)}
-    none = Search("tiny", "score", [Trial({}, {}, None, "a")])
-    rows = (
-        (lambda: try_out(where, trials=0), "trials must be >= 1, got 0"),
-        (lambda: try_out(where, narrow, trials=2, metric="scor"), unknown),
-        (lambda: try_out(where, {}), "space must have a setting to search for"),
-        (lambda: try_out(where, failing, trials=2), "some failed"),
-        (lambda: none.best, "needs a trial that did not fail, got 1 failed"),
-        (lambda: importances(SPACE, [({"lr": 0.1}, 0.5)]), "hold two that did not fail, got 1"),
-    )
-    refused((call, (ValueError, SweepError), message) for call, message in rows)
-
-
 def test_the_same_call_goes_on_and_more_trials_are_added(where, done):
     few, more = (try_out(where, trials=trials) for trials in (3, 6))
     assert more.trials[:3] == few.trials and len({trial.run for trial in more.trials}) == 6
@@ -109,7 +94,7 @@ def test_the_same_call_goes_on_and_more_trials_are_added(where, done):
     assert len([*kept.parent.glob("*.json")]) == 2, "another space is another search"
 
 
-def test_nothing_but_the_validation_split_chooses(where, done, tmp_path, refused):
+def test_nothing_but_the_validation_split_chooses_and_bad_input_is_named(where, done, tmp_path, refused):
     for split in ("test", "held_out"):
         message = f"test_split must be 'val' in a search, got '{split}': what is chosen on a split"
         with held_out.opened():
@@ -119,6 +104,18 @@ def test_nothing_but_the_validation_split_chooses(where, done, tmp_path, refused
     sly = {"as_parameters": lambda point, _: {**point, "test_split": "held_out"}, "runs": tmp_path}
     given = {"parameters": {"train_split": "fit", "test_split": "val"}, "trials": 1, **sly}
     refused([(lambda: search("retrieval", SPACE, **given), PermissionError, "choose on 'val'")])
+    unknown = r"metric 'scor' is unknown \(did you mean 'score'\?\); there are: score"
+    narrow, failing = {"lr": Between(0.001, 0.01)}, {"lr": Between(0.06, 0.1)}
+    none = Search("tiny", "score", [Trial({}, {}, None, "a")])
+    rows = (
+        (lambda: try_out(where, trials=0), "trials must be >= 1, got 0"),
+        (lambda: try_out(where, narrow, trials=2, metric="scor"), unknown),
+        (lambda: try_out(where, {}), "space must have a setting to search for"),
+        (lambda: try_out(where, failing, trials=2), "some failed"),
+        (lambda: none.best, "needs a trial that did not fail, got 1 failed"),
+        (lambda: importances(SPACE, [({"lr": 0.1}, 0.5)]), "hold two that did not fail, got 1"),
+    )
+    refused((call, (ValueError, SweepError), message) for call, message in rows)
 
 
 def test_every_method_has_a_space_of_settings_that_it_has():

@@ -6,7 +6,6 @@ import warnings
 from itertools import product
 from types import ModuleType, SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
 
@@ -30,21 +29,16 @@ def torchvision():
 
 def nms_by_loop(corners, scores, threshold):
     """The definition: numbers in the boxes' precision, compared in double precision."""
-    corners, kept = corners.numpy(), []
+    kept = []
     for i in sorted(range(len(corners)), key=lambda i: (-scores[i].item(), i)):
-        if not any(float(overlap(corners[i], corners[j])) > threshold for j in kept):
+        if not any(overlap(corners[i], corners[j]).item() > threshold for j in kept):
             kept.append(i)
     return torch.tensor(kept, dtype=torch.int64)
 
 
 def overlap(a, b):
-    zero = a.dtype.type(0)
-    width = max(zero, min(a[2], b[2]) - max(a[0], b[0]))
-    height = max(zero, min(a[3], b[3]) - max(a[1], b[1]))
-    common = width * height
-    union = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - common
-    with np.errstate(invalid="ignore"):
-        return np.divide(common, union)
+    common = (torch.min(a[2:], b[2:]) - torch.max(a[:2], b[:2])).clamp(min=0).prod()
+    return common / ((a[2:] - a[:2]).prod() + (b[2:] - b[:2]).prod() - common)
 
 
 @pytest.mark.parametrize("block", [512, 7])

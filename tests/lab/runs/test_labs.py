@@ -2,6 +2,7 @@
 
 import re
 import signal
+from itertools import count
 
 import pytest
 import torch
@@ -107,26 +108,23 @@ def test_a_run_that_was_killed_goes_on_to_the_same_numbers(lab, tmp_path, monkey
     parameters, step = KILLED[lab]
     parameters = {"steps": 4, "checkpoint_every": 1, **parameters}
     free = {} if lab is minibatch_statistics else {"pictures": False}
+    one_step, steps = getattr(*step), count(1)
 
     def measured(folder, **changed):
         outcome = lab.run(parameters | free | changed, folder, progress=False)
         outcome = getattr(outcome, "outcome", outcome)
         return outcome, {name: value for name, value in outcome.metrics.items() if name not in {"seconds", *SHARES}}
 
-    whole, expected = measured(tmp_path / "whole")
-    steps, one_step = [], getattr(*step)
-
     def stopping(*arguments, **options):
-        steps.append(None)
-        if len(steps) == 3:
+        if next(steps) == 3:
             signal.raise_signal(signal.SIGINT)
         return one_step(*arguments, **options)
 
+    whole, expected = measured(tmp_path / "whole")
     monkeypatch.setattr(*step, stopping)
     with pytest.raises(KeyboardInterrupt):
         measured(tmp_path / "killed")
-    pictures = {"pictures": True} if lab is detection else {}
-    outcome, found = measured(tmp_path / "killed", **pictures)
+    outcome, found = measured(tmp_path / "killed", **({"pictures": True} if lab is detection else {}))
     assert found == pytest.approx(expected, abs=0, rel=0, nan_ok=True)
     assert outcome.history.losses == whole.history.losses and outcome.history.interrupted == [2]
     if lab is detection:

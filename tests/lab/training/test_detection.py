@@ -163,12 +163,13 @@ def test_what_explodes_is_named_and_leaves_the_last_good_checkpoint(tmp_path, mo
 def test_detections_are_those_of_the_network_in_order_and_evaluation_is_their_metric():
     torch.manual_seed(0)
     net, data = Fake().train(), Pictures()
-    expected = copy.deepcopy(net).eval()([data[index][0] / 255 for index in range(len(data))])
+    images, truths = zip(*(data[index] for index in range(len(data))), strict=True)
+    expected = copy.deepcopy(net).eval()([image / 255 for image in images])
     for batch_size in (2, 16):
         found = detect(net, data, batch_size=batch_size)
         torch.testing.assert_close(found, expected)
         assert net.training
-    truths, kinds = [data[index][1] for index in range(len(data))], {"AP50": "all-point", "AP50 11-point": "11-point"}
+    kinds = {"AP50": "all-point", "AP50 11-point": "11-point"}
     scored = {k: evaluate_detections(found, truths, n_classes=2, interpolation=v)["AP"] for k, v in kinds.items()}
     assert evaluate_detector(net, data) == pytest.approx(scored) and scored["AP50"] > 0
     nn.init.constant_(net.score.weight, torch.nan)

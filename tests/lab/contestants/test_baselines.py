@@ -236,6 +236,7 @@ BAD = [
     (lambda: baseline("contrastive", temperature=1), TypeError, "pos_margin, neg_margin, got 'temperature'"),
     (lambda: baseline("proxy_nca_pp", dim=8), TypeError, "n_classes must be an int, got NoneType"),
     (lambda: baseline("normalized_softmax", 4), TypeError, "dim must be an int, got NoneType .*learns"),
+    (lambda: lab.describe_baseline("zzz"), ValueError, "name must be one of .* got 'zzz'$"),
     (lambda: baseline("histogram", n_bins=0), ValueError, "n_bins must be >= 1, got 0"),
     (lambda: proxies()(x, labels + 1), ValueError, "from 0 to n_classes - 1 = 3, got 4"),
     (lambda: baseline("n_pair")(x, labels, None, x + 1, labels), ValueError, "ref_emb must be None"),

@@ -155,6 +155,8 @@ def test_bad_input_is_named_and_nothing_is_kept(refused, tmp_path, monkeypatch):
             row(retrieval, r"dataset 'glyph' is unknown .*'glyphs'\?\); there are: glyphs, cub", dataset="glyph"),
             row(retrieval, r"model 'resnet5' is unknown \(did you mean 'resnet50'", model="resnet5"),
             row(retrieval, "settings of 'rambo_log' must be among margin, lam, mem.*, got 'bins'", settings="bins=3"),
+            row(retrieval, "settings must be name=value each, got 'bins'", settings="bins"),
+            row(retrieval, "step must be one of", loss="hap", settings="step=x", margin=0.1, lam=1.0),
             row(retrieval, "device must be one of 'auto', 'cpu'", device="cuda:99"),
             row(retrieval, "batch_size must be at most", batch_size=20000),
             row(retrieval, "Stanford_Online.* is missing .*https://cvgl.stan", dataset="sop", data_root="/nowhere"),

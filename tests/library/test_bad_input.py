@@ -322,6 +322,8 @@ def test_settings_of_losses():
         (lambda: losses.MAPLoss(blackbox, memory=7), TypeError, r"ScoreMemory, got 7"),
         (lambda: losses.SpearmanLoss(4.0), TypeError, r"ranker must be one of .* got 4.0"),
         (lambda: losses.FastAPLoss(0), ValueError, "bins must be >= 1, got 0"),
+        (lambda: losses.ROADMAPLoss(-0.5), ValueError, r"weight must be .* \[0, 1\], got -0.5"),
+        (lambda: losses.ROADMAPLoss(1.5), ValueError, r"weight must be .* \[0, 1\], got 1.5"),
         (lambda: losses.CalibrationLoss(nan), ValueError, "at_least must be finite, got nan .*cosine"),
         (lambda: losses.HAPLoss(within_grad=True), ValueError, r"within_grad must be False .*lower=InfimumStep\(\)"),
         (lambda: losses.HAPLoss(SigmoidRanker(), lower=InfimumStep()), ValueError, "lower .* None .* within_grad=True"),
@@ -409,6 +411,7 @@ def test_proxies():
         (lambda: losses.CSLLoss(torch.tensor([[0, 1], [2, -1]]), 6), ValueError, r"a leaf in every row, got \[2, -1\]"),
         (lambda: losses.CSLLoss(classes / 2, 6), TypeError, "class_labels must be integer"),
         (lambda: losses.CSLLoss(classes, 6, [0.1]), ValueError, r"margins must be 3 .* >= 0, .* got \[0.1\]"),
+        (lambda: losses.CSLLoss(classes, 6, [0.1, 0.1, -0.5]), ValueError, r"margins .* got \[0.1, 0.1, -0.5\]"),
         (lambda: losses.CSLLoss(classes, 6, scale=0.0), ValueError, "scale must be finite and > 0, got 0.0"),
     )
 

@@ -12,6 +12,7 @@ from drawn import coin, gradient, random
 import rankedu
 from rankedu import readable
 from rankedu._fast.switch import READABLE
+from rankedu._fast.tiles import cut
 from rankedu.losses import APLoss, HAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
 from rankedu.metrics import evaluate_retrieval
 from rankedu.rankers import BlackboxRanker, SigmoidRanker, SupremumRanker
@@ -111,3 +112,14 @@ def test_a_subclass_that_ranks_otherwise_has_no_closed_form_of_its_parent(ours, 
     found, expected = gradient(ours, scores, relevance), gradient(slowly, scores, relevance)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
     assert not torch.allclose(found, gradient(parent, scores, relevance))
+
+
+def test_no_tile_has_more_pairs_than_allowed_unless_it_is_of_one_item():
+    sizes, n = [0, 1, 1, 3, 3, 8, 8, 8], 20
+    for most in (1, 60, 400, 10**6):
+        seen = set()
+        for queries, items in cut(sizes, n, most):
+            count = queries.stop - queries.start
+            assert count * len(items) * n <= most or count == len(items) == 1
+            seen |= {(query, item) for query in range(queries.start, queries.stop) for item in items}
+        assert seen >= {(query, item) for query, size in enumerate(sizes) for item in range(size)}

@@ -32,17 +32,12 @@ def test_the_landscape_sinks_and_flattens_as_lam_grows():
     assert ranges[-1][1] - ranges[-1][0] < ranges[0][1] - ranges[0][0]
 
 
-def test_pairs_in_order_are_the_mean_rank_and_the_unit_moves_a_relevant_item_by_the_spread():
-    (p, n), lists = study.LISTS[0], torch.randn(5, 20, dtype=torch.float64)
-    relevant = (torch.arange(n) < p).expand_as(lists)
-    pairs = (lists[:, :p, None] > lists[:, None, p:]).double().mean((1, 2))
-    assert torch.allclose(study.in_order(lists, relevant), pairs)
-    made, lam = study.task(p, n)
-    scores = torch.einsum("slif,sf->sli", made.made[1], study.start_weights()).flatten(0, 1).requires_grad_()
-    (slope,) = torch.autograd.grad(
-        study.MeanRank(lambda ranked: ranked)(scores, relevant[:1].expand_as(scores)), scores
-    )
-    assert slope.max().item() * lam * len(scores) == pytest.approx(scores.detach().std(-1).mean().item())
+def test_half_move_at_three_gaps_and_how_far_the_interpolation_has_sunk_has_a_closed_form():
+    for n in (20, 200, 2000):
+        assert 0.4 < study.regime(n, 3 / n, trials=40)[0] < 0.65
+    for ratio in (0.3, 1.0, 4 / 3, 9.47):
+        assert abs(study.regime(20, ratio, trials=200)[1] - study.sunk(ratio)) < 0.01
+    assert study.sunk(4 / 3) == pytest.approx(0.5)
 
 
 def test_fitted_exponent_finds_the_exponent():

@@ -1,17 +1,13 @@
 """Figures of chapter 6: what happens around a tie, a collapse, and what a margin does about it."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
 from rankbook.ch06_ties_and_margins import study
 from rankbook.kit import style
+from rankbook.kit.compare import interval
 from rankbook.kit.figures import paper_figure
-from rankbook.kit.ranks import Array
 
 
 def fan_around_a_tie() -> Figure:
@@ -42,24 +38,21 @@ def fan_around_a_tie() -> Figure:
 
 
 def shift_curves() -> Figure:
-    """AP of lists that are all perfect in training, after every score has moved a little."""
-    gaps, relevance = np.geomspace(1e-4, 1.0, 33), np.arange(200) < 20
+    """AP of a right scorer, over the length of its weights, after errors of the scores and after errors of the inputs."""
+    scales = np.geomspace(1e-3, 1.0, 25)
     figure, axes = style.figure(width=6.4, height=3.5)
-    axes.semilogx(gaps, np.ones_like(gaps), ":", color=style.BLACK, label="as trained")
+    axes.semilogx(scales, np.ones_like(scales), ":", color=style.BLACK, label="no errors")
     facts = []
-    for sigma, line, colour in ((0.01, "-", style.BLUE), (0.1, "--", style.ORANGE)):
-        values = np.array([study.expected_ap_after_shift(gap, sigma, relevance) for gap in gaps])
-        axes.semilogx(gaps, values, line, color=colour, label=f"scores move by {sigma:g}")
-        facts.append(
-            f"moved by {sigma:g}, AP is {values[0]:.2f} at a gap of {gaps[0]:g} and passes 0.95 near "
-            f"{np.interp(0.95, values, gaps):.2g}"
-        )
-    axes.set(xlabel="gap between the positives and the negatives", ylabel="AP", ylim=(0, 1.05))
-    axes.legend(loc="upper left", bbox_to_anchor=(0.0, 0.92))
+    for name, size, line, colour in (("scores", 0.1, "-", style.ORANGE), ("inputs", 3.0, "--", style.BLUE)):
+        values = np.array([study.ap_after_errors(scale, **{f"of_{name}": size}) for scale in scales])
+        axes.semilogx(scales, values, line, color=colour, label=f"errors of {size:g} in the {name}")
+        facts.append(f"with errors of {size:g} in the {name} from {values[0]:.3f} to {values[-1]:.3f}")
+    axes.set(xlabel="length of the weights", ylabel="AP", ylim=(0, 1.05))
+    axes.legend(loc="lower right")
     return style.describe(
         figure,
-        f"AP against the gap, from {gaps[0]:g} to 1. Before the shift it is 1 everywhere, a level dotted line. "
-        f"{'; '.join(facts)}: two rising curves of the same form, one ten times further to the right.",
+        f"AP against the length of the weights, from {scales[0]:g} to 1. Without errors it is 1 everywhere, a dotted "
+        f"line; {' and '.join(facts)}.",
     )
 
 
@@ -67,118 +60,51 @@ def shift_curves() -> Figure:
 def collapse_and_cure(margin: float = 0.1, positives: int = 8, negatives: int = 16) -> Figure:
     """Scores of a few items during training, without a margin and with one."""
     figure, axes = style.figure(1, 2, width=7.0, height=3.8, sharey=True)
-    facts = []
-    for axis, alpha in zip(axes, (0.0, margin), strict=True):
-        run = study.train_scorer(alpha)
-        scores = run.scores()
-        for relevant, count in ((False, negatives), (True, positives)):
-            lines = scores[:, run.relevance == relevant][:, :count]
-            colour, look = (style.POSITIVE, "-") if relevant else (style.NEGATIVE, "--")
-            labels = ["positive" if relevant else "negative"] + [""] * (count - 1)
-            axis.plot(run.steps, lines, look, color=colour, linewidth=1.2, label=labels)
-        spread, value = run.spread(), run.average_precision()
-        axis.set(title=_margin(alpha), xlabel="step of gradient descent")
-        facts.append(
-            f"{'margin ' + format(alpha, 'g') if alpha else 'without a margin'}: the spread of the scores goes from "
-            f"{spread[0]:.2f} over {spread.max():.2f} to {spread[-1]:.2f}, AP from {value[0]:.2f} to {value[-1]:.2f}"
-        )
+    runs, facts = study.train((0.0, margin)), []
+    values = runs.average_precision()[:, :, 0]
+    for setting, axis in enumerate(axes):
+        scores, mask = runs.scores()[:, setting, 0], study.relevant(runs.features.shape[1])
+        for good, count in ((False, negatives), (True, positives)):
+            colour, look = (style.POSITIVE, "-") if good else (style.NEGATIVE, "--")
+            labels = ["positive" if good else "negative"] + [""] * (count - 1)
+            axis.plot(runs.steps, scores[:, mask == good][:, :count], look, color=colour, linewidth=1.2, label=labels)
+        name = f"margin α = {margin:g}" if setting else "no margin"
+        axis.set(title=name, xlabel="step of gradient descent")
+        spread, value = scores.std(1), values[:, setting]
+        facts.append(f"{name}: spread from {spread[0]:.2f} to {spread[-1]:.2f}, AP {value[0]:.2f} to {value[-1]:.2f}")
     axes[0].set_ylabel("score")
     axes[0].legend(loc="lower right")
     return style.describe(
         figure,
         f"Two panels of score trajectories over {study.STEPS} steps, {positives} positives in solid blue and "
-        f"{negatives} negatives in dashed red. In both, positives rise above negatives within a few dozen steps. Then, "
-        f"on the left, all lines run together towards one score; on the right they stay apart. {'; '.join(facts)}.",
+        f"{negatives} negatives in dashed red. In both, positives rise above negatives within a few dozen steps, and "
+        f"then all lines draw together: on the left to one score, on the right they stop apart. {'; '.join(facts)}.",
     )
 
 
-def spread_and_brittleness() -> Figure:
-    """The spread of the scores during training for several margins, and AP when each score is a little off."""
-    figure, (left, right) = style.figure(1, 2, width=7.0, height=3.6, sharex=True)
-    noise = 0.1
-    looks = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
-    colours = (style.RED, style.ORANGE, style.PURPLE, style.BLUE, style.GREEN)
-    facts = []
-    for alpha, look, colour in zip(study.MARGINS, looks, colours, strict=True):
-        run = study.train_scorer(alpha)
-        spread, exact, off = run.spread(), run.average_precision(), run.average_precision(noise)
-        left.semilogy(run.steps, spread, linestyle=look, color=colour, linewidth=1.8, label=f"α = {alpha:g}")
-        right.plot(run.steps, off, linestyle=look, color=colour, linewidth=1.8)
-        facts.append(f"α = {alpha:g}: spread {spread[-1]:.2f}, AP {exact[-1]:.2f}, {off[-1]:.2f} if the scores are off")
-    left.set(xlabel="step", ylabel="spread of the scores", ylim=(0.02, 6), yticks=(0.1, 1), yticklabels=("0.1", "1"))
-    right.set(xlabel="step", ylabel=f"AP, scores off by {noise:g}", ylim=(0.3, 1.02))
-    left.legend(loc="lower left", fontsize=10, handlelength=2.6)
+def rest_over_lam(margin: float = 0.1) -> Figure:
+    """Where the length of the weights comes to rest, and AP there, over λ, with and without a margin."""
+    figure, (left, right) = style.figure(1, 2, width=7.2, height=3.9)
+    looks, facts, best = ("-", "--"), [], study.ap(study.unseen()[..., 0])
+    for alpha, colour in ((0.0, style.RED), (margin, style.BLUE)):
+        for rate, look in zip(study.REST_RATES, looks, strict=True):
+            name = f"α = {alpha:g}, rate {rate:g}"
+            above, below = (study.rest(alpha, rate, begin) for begin in study.BEGINS)
+            left.loglog(study.REST_LAMS, above.scale.mean((0, 2)), look, color=colour, label=name)
+            left.loglog(study.REST_LAMS, below.scale.mean((0, 2)), "x", color=colour)
+            rows = [interval(row) for row in above.average_precision().mean(0) - best]
+            mean, half = (np.array([getattr(row, part) for row in rows]) for part in ("mean", "half"))
+            right.semilogx(study.REST_LAMS, mean, look, color=colour)
+            right.fill_between(study.REST_LAMS, mean - half, mean + half, color=colour, alpha=0.12, linewidth=0)
+            ends = above.scale.mean((0, 2))[[0, -1]]
+            facts.append(f"{name}: length {ends[0]:.3f} to {ends[1]:.3f}, AP {mean[0]:+.3f} to {mean[-1]:+.3f}")
+    right.axhline(0, color=style.GREY, zorder=0)
+    right.annotate("the first feature", (1000, 0), ha="right", va="bottom", color="#666666", fontsize=10)
+    left.set(xlabel="λ", ylabel="length of the weights at rest")
+    right.set(xlabel="λ", ylabel="AP at rest, less the best", ylim=(-0.024, 0.003))
+    style.legend_below(figure, left, columns=2)
     return style.describe(
         figure,
-        f"Left, the standard deviation of the scores on a logarithmic axis, right, AP with normal errors of {noise:g} "
-        f"on each score, over {study.STEPS} training steps, one line for each margin. At the end: {'; '.join(facts)}.",
+        f"Left, the length at rest over λ, on logarithmic axes; right, AP there, less that of "
+        f"the first feature, the grey line at 0. From λ = {study.REST_LAMS[0]:g} to {study.REST_LAMS[-1]:g}: {'; '.join(facts)}.",
     )
-
-
-def gap_and_spread(margin: float = 0.4) -> Figure:
-    """The AP loss over the gap between two classes and the spread within them, without a margin and with one."""
-    figure, axes = style.figure(1, 2, width=7.2, height=3.9, sharey=True)
-    edges = np.linspace(0, 0.8, 9)
-    look: dict[str, Any] = {"origin": "lower", "aspect": "auto", "interpolation": "nearest"}
-    look |= {"cmap": style.bands(len(edges) - 1, 0.25).reversed(), "norm": BoundaryNorm(edges, len(edges) - 1)}
-    facts = []
-    for axis, alpha in zip(axes, (0.0, margin), strict=True):
-        shown = axis.imshow(study.landscape(alpha), extent=(*study.GAPS, *study.SPREADS), **look)
-        still, count = _arrows(axis, alpha)
-        axis.plot(alpha, 0, "D", color=style.RED, markersize=9, clip_on=False, zorder=5, markeredgecolor="white")
-        axis.set(xlabel="gap", xlim=study.GAPS, ylim=study.SPREADS, title=_margin(alpha))
-        facts.append(f"α = {alpha:g}: tip at gap {alpha:g}; no gradient at {still} of {count} places")
-    axes[0].set_ylabel("spread within each class")
-    bar = figure.colorbar(shown, ax=axes, ticks=edges[::2])
-    bar.ax.set_title("loss")
-    return style.describe(
-        figure,
-        "Two maps of the AP loss of 14 items over the gap between the class means, across, and the spread within each "
-        "class, upwards. Bands of constant loss are wedges that meet in one point at spread zero, marked by a diamond: "
-        "the fan's tip. Arrows show where a descent step moves gap and spread; none of them leads away from the tip. "
-        f"{'. '.join(facts)}.",
-    )
-
-
-def _arrows(axis: Axes, margin: float) -> tuple[int, int]:
-    """Draw the directions of descent on a coarse grid; count the places without one."""
-    gap, spread = (a.ravel() for a in np.meshgrid(np.linspace(-0.45, 1.05, 7), np.linspace(0.1, 0.9, 5)))
-    places = zip(gap, spread, strict=True)
-    moves = np.array([study.gap_spread_descent(*place, margin, study.LANDSCAPE_LAM) for place in places])
-    length = np.hypot(*moves.T)
-    still = length == 0
-    unit = moves[~still] / length[~still, None]
-    axis.quiver(gap[~still], spread[~still], *unit.T, angles="xy", scale=13, width=0.009, pivot="mid")
-    axis.plot(gap[still], spread[still], ".", color="black", markersize=5)
-    return int(still.sum()), len(still)
-
-
-def cosines_in_training(histories: Mapping[float, Array]) -> Figure:
-    """Cosines within the batches of a training run, for several margins.
-
-    By margin, for each step: the mean cosine of two items of one class, of two classes, and the latter's deviation.
-    """
-    figure, axes = style.figure(1, len(histories), width=6.8, height=3.5, sharey=True, squeeze=False)
-    facts = []
-    for axis, (alpha, history) in zip(axes[0], histories.items(), strict=True):
-        same, other, spread = np.asarray(history).T
-        step = np.arange(1, len(same) + 1)
-        low, high = other - spread, np.minimum(other + spread, 1)
-        axis.fill_between(step, low, high, color=style.NEGATIVE, alpha=0.25, linewidth=0)
-        axis.plot(step, other, "--", color=style.NEGATIVE, label="two characters")
-        axis.plot(step, same, color=style.POSITIVE, label="one character")
-        axis.set(title=_margin(alpha), xlabel="step of Adam", ylim=(-0.5, 1.05))
-        facts.append(
-            f"margin {alpha:g}: {same[-1]:.3f} within a character, {other[-1]:.3f} ± {spread[-1]:.3f} between two"
-        )
-    axes[0, 0].set_ylabel("cosine in the batch")
-    axes[0, 0].legend(loc="lower right")
-    return style.describe(
-        figure,
-        "Mean cosine similarity of pairs of pictures of one character, a solid blue line, and of two characters, a "
-        f"dashed red line in a band of one standard deviation, against the step. At the end: {'; '.join(facts)}.",
-    )
-
-
-def _margin(alpha: float) -> str:
-    return f"margin α = {alpha:g}" if alpha else "no margin"

@@ -1,77 +1,130 @@
-"""Chapter 6, computed: a scorer that collapses or does not, and the AP gradient near a tie."""
+"""Chapter 6, computed: linear scorers trained for AP from twelve starts at once, and the balance that they come to."""
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
+from rankbook.kit.compare import Comparison, compare
 from rankbook.kit.ranks import Array, ranks_of
 from rankedu.metrics import average_precision
 
 Mask = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
-#: The training run of the chapter: strength of the interpolation, step of gradient descent, number of steps.
-LAM, RATE, STEPS, EVERY = 300.0, 0.05, 3300, 30
-BATCH, DIM, SEPARATION, SHARE = 128, 4, 3.0, 0.25
+#: The training runs of the chapter: strength of the interpolation, rate of gradient descent, steps, one look in so many.
+LAM, RATE, STEPS, EVERY = 300.0, 0.1, 4000, 40
+STARTS, BATCH, POSITIVES, DIM, APART = 12, 32, 8, 4, 3.0
 #: The margins that the chapter compares.
 MARGINS = (0.0, 0.02, 0.05, 0.1, 0.2)
+#: λ and rates that runs with and without a margin are held against each other at.
+LAMS, RATES = (3.0, 10.0, 30.0, 100.0, 300.0, 1000.0), (0.03, 0.1, 0.3, 1.0)
+#: λ and rates of which the rest is looked for, from longer and from shorter weights.
+REST_LAMS, REST_RATES, BEGINS = (10.0, 30.0, 100.0, 300.0, 1000.0), (0.1, 0.4), (0.3, 0.05)
+
+
+def draw_items(random: np.random.Generator, n: int = BATCH, apart: float = APART) -> Array:
+    """Items of every start, a quarter of them relevant, which come first: (starts, n, 4).
+
+    They are drawn from two normal clouds whose centres lie so many standard deviations apart in the first feature.
+    """
+    features = random.standard_normal((STARTS, n, DIM))
+    features[..., 0] += apart * (relevant(n) - 0.5)
+    return features
+
+
+def relevant(n: int) -> Mask:
+    return np.asarray(np.arange(n) < n * POSITIVES // BATCH)
+
+
+@functools.cache
+def unseen(apart: float = APART, seed: int = 99) -> Array:
+    """Items that are never trained on, (starts, 400, 4)."""
+    return draw_items(np.random.default_rng(seed), 400, apart)
 
 
 @dataclass(frozen=True, eq=False)
-class TrainedScorer:
-    """A training run of :func:`train_scorer`, looked at k times."""
+class Runs:
+    """Training runs of :func:`train`, looked at now and then."""
 
-    steps: Ints  # (k,)
-    weights: Array  # of the linear scorer, (k, dim)
-    features: Array  # of items that are never trained on, (n, dim)
-    relevance: Mask  # (n,)
+    steps: Ints  # (looks,)
+    weights: Array  # of the linear scorers, (looks, settings, starts, 4)
+    stirred: Array  # share of the batches since the last look that had a gradient, (looks, settings, starts)
+    features: Array  # of items that are never trained on, (starts, 400, 4)
+
+    @property
+    def scale(self) -> Array:
+        """The length of the weights, (looks, settings, starts)."""
+        return np.linalg.norm(self.weights, axis=-1)
 
     def scores(self) -> Array:
-        """Scores of the items at each look, shape (k, n)."""
-        return self.weights @ self.features.T
+        """Scores of the unseen items, (looks, settings, starts, 400)."""
+        return np.asarray(np.einsum("...sd,snd->...sn", self.weights, self.features))
 
     def spread(self) -> Array:
-        """Standard deviation of the scores at each look, shape (k,)."""
-        return np.asarray(self.scores().std(axis=1))
+        """Standard deviation of the scores, (looks, settings, starts)."""
+        return np.asarray(self.scores().std(-1))
 
-    def average_precision(self, noise: float = 0.0, seed: int = 0) -> Array:
-        """AP at each look, shape (k,), if scores are off by normal errors of standard deviation ``noise``."""
-        scores = self.scores()
-        off = noise * np.random.default_rng(seed).standard_normal(scores.shape[1])
-        return ap(scores + off, self.relevance)
+    def average_precision(self) -> Array:
+        """AP of the unseen items, (looks, settings, starts)."""
+        return ap(self.scores())
+
+    def at_rest(self) -> "Runs":
+        """What was seen in the last quarter of the run."""
+        last = slice(3 * len(self.steps) // 4, None)
+        return Runs(self.steps[last], self.weights[last], self.stirred[last], self.features)
 
 
-@functools.lru_cache(maxsize=32)
-def train_scorer(margin: float = 0.0, *, steps: int = STEPS, seed: int = 0) -> TrainedScorer:
-    """Train a linear scorer for average precision by plain gradient descent, RaMBO's loss with this margin.
+@functools.cache
+def train(
+    margin: Sequence[float] = MARGINS,
+    lam: Sequence[float] = (LAM,),
+    rate: Sequence[float] = (RATE,),
+    *,
+    steps: int = STEPS,
+    begin: float = 1.0,
+    batch: int = BATCH,
+    apart: float = APART,
+    seed: int = 0,
+) -> Runs:
+    """Train linear scorers for AP by plain gradient descent, RaMBO's loss with a margin: a setting of each for a run.
 
-    Each step draws 128 new items from two normal clouds in four dimensions, a quarter of them relevant, whose centres
-    are three standard deviations apart. The clouds overlap a little, so there is always some mistake to correct.
+    Each step draws a batch of new items for each start. All settings see the same ones, from the same weights of length `begin`
+    in a random direction. Source: RaMBO Fig. 3; RaMBO Eq. 14; RaMBO Eq. 15.
 
-    Source: RaMBO Fig. 3; RaMBO Eq. 14; RaMBO Eq. 15.
-
-    >>> run = train_scorer(margin=0.0, steps=100)
-    >>> run.scores().shape
-    (4, 400)
+    >>> train((0.0, 0.1), steps=80).scores().shape
+    (3, 2, 12, 400)
     """
     random = np.random.default_rng(seed)
-    features, relevance = draw_items(400, np.random.default_rng(99))
-    weights = random.standard_normal(DIM)
-    weights /= np.linalg.norm(weights)
-    looks = []
+    alpha, strength, eta = (np.array(each)[:, None, None] for each in np.broadcast_arrays(margin, lam, rate))
+    weights = random.standard_normal((1, STARTS, DIM))
+    weights = weights * begin / np.linalg.norm(weights, axis=-1, keepdims=True) + np.zeros_like(alpha)
+    looks, stirred, moved = [], [], np.zeros(weights.shape[:-1])
     for step in range(steps + 1):
         if step % EVERY == 0:
             looks.append(weights)
-        batch, labels = draw_items(BATCH, random)
-        weights = weights - RATE * (batch.T @ ap_gradient(batch @ weights, labels, LAM, margin))
-    return TrainedScorer(np.arange(0, steps + 1, EVERY), np.array(looks), features, relevance)
+            stirred.append(moved / EVERY)
+            moved = np.zeros_like(moved)
+        items = draw_items(random, batch, apart)
+        scores = (items @ weights[..., None])[..., 0]
+        gradient = ap_gradient(scores, relevant(batch), strength, alpha)
+        moved = moved + gradient.any(-1)
+        weights = weights - eta * (gradient[:, :, None] @ items)[:, :, 0]
+    return Runs(np.arange(0, steps + 1, EVERY), np.array(looks), np.array(stirred), unseen(apart))
 
 
-def ap_gradient(scores: Array, relevance: Mask, lam: float, margin: float = 0.0) -> Array:
-    """Gradient of RaMBO's AP loss for one list: Algorithm 1, written out.
+def rest(margin: float, rate: float, begin: float) -> Runs:
+    """The last quarter of 4,000 steps, for each λ."""
+    every = [(m, lam, eta) for m in (0.0, 0.1) for eta in REST_RATES for lam in REST_LAMS]
+    runs = train(*zip(*every, strict=True), begin=begin).at_rest()
+    mine = [k for k, (m, _, eta) in enumerate(every) if (m, eta) == (margin, rate)]
+    return Runs(runs.steps, runs.weights[:, mine], runs.stirred[:, mine], runs.features)
+
+
+def ap_gradient(scores: Array, relevance: Mask, lam: float | Array, margin: float | Array = 0.0) -> Array:
+    """Gradient of RaMBO's AP loss for each list (..., n): Algorithm 1, written out.
 
     Source: RaMBO Alg. 1; RaMBO Eq. 15; RaMBO Eq. 22.
 
@@ -79,85 +132,73 @@ def ap_gradient(scores: Array, relevance: Mask, lam: float, margin: float = 0.0)
     array([ 1. , -0.5, -0.5,  0. ])
     """
     _, before, after = _two_rankings(scores, relevance, lam, margin)
-    return (after - before) / lam
+    return np.asarray((after - before) / lam)
 
 
-def overtaking_lengths(scores: Array, relevance: Mask, lam: float, margin: float = 0.0) -> Array:
-    """How far ahead each negative was that a positive overtakes within Algorithm 1's step, for the AP loss.
+def mean_length(runs: Runs, margin: Sequence[float], lam: Sequence[float] = (LAM,)) -> Array:
+    """How far ahead a negative was on average that a positive overtakes; (settings,).
 
-    Source: RaMBO Alg. 1; RaMBO Eq. 15.
-
-    >>> overtaking_lengths(np.array([0.9, 0.7, 0.1]), np.array([False, True, False]), lam=2.0).round(6)
-    array([0.2])
+    The AP loss, in fresh batches, by the weights of all looks of these runs. Source: RaMBO Alg. 1; RaMBO Eq. 15.
     """
-    shifted, before, after = _two_rankings(scores, relevance, lam, margin)
-    overtakes = (before[:, None] > before) & (after[:, None] < after) & relevance[:, None] & ~relevance
-    i, j = np.nonzero(overtakes)
-    return shifted[j] - shifted[i]
+    random, mask = np.random.default_rng(5), relevant(BATCH)
+    alpha, strength = (np.array(each)[:, None, None] for each in np.broadcast_arrays(margin, lam))
+    total, count = np.zeros((2, len(alpha)))
+    for weights in runs.weights:
+        scores = np.einsum("snd,ksd->ksn", draw_items(random), weights)
+        z, before, after = _two_rankings(scores, mask, strength, alpha)
+        ahead = z[..., None, ~mask] - z[..., mask, None]
+        passed = (ahead > 0) & (after[..., None, ~mask] > after[..., mask, None])
+        total, count = total + (ahead * passed).sum((1, 2, 3)), count + passed.sum((1, 2, 3))
+    return np.asarray(total / count)
 
 
-def _two_rankings(scores: Array, relevance: Mask, lam: float, margin: float) -> tuple[Array, Ints, Ints]:
+def _two_rankings(y: Array, relevance: Mask, lam: float | Array, margin: float | Array) -> tuple[Array, Ints, Ints]:
     """The shifted scores, their ranks, and their ranks after the step along dAP loss/drk."""
-    shifted = scores + np.where(relevance, -margin / 2, margin / 2)
+    shifted = y + margin * np.where(relevance, -0.5, 0.5)
     before = ranks_of(shifted)
-    within = np.zeros(len(scores))
-    within[relevance] = ranks_of(shifted[relevance])
+    within = np.zeros_like(shifted)
+    within[..., relevance] = ranks_of(shifted[..., relevance])
     incoming = within / before**2 / relevance.sum()
     return shifted, before, ranks_of(shifted + lam * incoming)
 
 
-def ap(scores: Array, relevance: Mask) -> Array:
-    """AP of each row of scores."""
+def ap(scores: Array) -> Array:
+    """AP of each list of scores, a quarter of them relevant, which come first."""
     rows = torch.from_numpy(scores)
-    return average_precision(rows, torch.from_numpy(relevance).expand_as(rows)).double().numpy()
+    return average_precision(rows, torch.from_numpy(relevant(scores.shape[-1])).expand_as(rows)).double().numpy()
 
 
-def draw_items(n: int, seed: int | np.random.Generator) -> tuple[Array, Mask]:
-    """Draw items from the two clouds, the relevant ones first: features (n, 4) and relevance (n,)."""
-    random = np.random.default_rng(seed)
-    relevance = np.arange(n) < SHARE * n
-    features = random.standard_normal((n, DIM))
-    features[:, 0] += SEPARATION * (relevance - 0.5)
-    return features, relevance
+def contest(steps: int, margins: Sequence[float] = (0.0, 0.1), seed: int = 0) -> Comparison:
+    """AP with and without a margin after so many steps, each start with the λ and the rate that it has chosen itself."""
+    every = np.array([(m, lam, rate) for m in margins for lam in LAMS for rate in RATES])
+    weights = train(*map(tuple, every.T), seed=seed).weights[[0, steps // EVERY]]
+    chosen_by, reported = (ap(np.einsum("lksd,snd->lksn", weights, unseen(seed=s))) for s in (98, 99))
+    places = {tuple(setting): k for k, setting in enumerate(every.tolist())}
+
+    def looked_up(margin: float, lam: float, rate: float, starts: int) -> tuple[Array, Array]:
+        k = places[margin, lam, rate]
+        return chosen_by[1, k], reported[1, k]
+
+    baselines = {"untrained": reported[0, 0], "the first feature": ap(unseen()[..., 0])}
+    arms = {f"margin {margin:g}" if margin else "no margin": margin for margin in margins}
+    return compare(looked_up, arms, baselines, LAMS, rates=RATES, ceilings=["the first feature"])
 
 
-def expected_ap_after_shift(gap: float, noise: float, relevance: Mask, draws: int = 100) -> float:
-    """AP of a list with all positives at ``gap``, all negatives at 0, after normal noise: mean of ``draws``.
+def harm(errors: float) -> Array:
+    """AP without a margin, of unseen items whose features are off by normal errors of this size: (3, starts).
 
-    >>> expected_ap_after_shift(1.0, 0.01, np.arange(20) < 5)
-    1.0
+    At the last look with weights longer than 0.6, at the first one with weights shorter than 0.1, and at rest.
     """
-    random = np.random.default_rng(3)
-    moved = gap * relevance + noise * random.standard_normal((draws, len(relevance)))
-    return float(ap(moved, relevance).mean())
+    runs, start = train(), np.arange(STARTS)
+    off = unseen() + errors * np.random.default_rng(7).standard_normal(unseen().shape)
+    seen = Runs(runs.steps, runs.weights[:, :1], runs.stirred, off).average_precision()[:, 0]
+    scale = runs.scale[:, 0]
+    moments = len(scale) - 1 - (scale > 0.6)[::-1].argmax(0), (scale < 0.1).argmax(0)
+    return np.stack([*(seen[look, start] for look in moments), seen[3 * len(seen) // 4 :].mean(0)])
 
 
-#: Fourteen fixed items of the landscape: where they stand in their class, in units of its spread.
-LANDSCAPE_LAM, GAPS, SPREADS = 12.0, (-0.6, 1.2), (0.0, 1.0)
-_U = np.array([-1.1, -0.25, 0.3, 1.05])
-_V = np.array([-1.6, -1.1, -0.75, -0.45, -0.15, 0.1, 0.35, 0.7, 1.15, 1.75])
-POSITIVE: Mask = np.arange(len(_U) + len(_V)) < len(_U)
-
-
-def shifted_scores(gap: Any, spread: Any, margin: float) -> Array:
-    """Scores of the landscape, positives first, shifted by the margin."""
-    half = (gap - margin) / 2
-    return np.concatenate([half + spread * _U, -half + spread * _V], axis=-1)
-
-
-def landscape(margin: float) -> Array:
-    """The AP loss of the landscape's items, a row a spread, a column a gap; shape (121, 181)."""
-    gap, spread = np.meshgrid(np.linspace(*GAPS, 181), np.linspace(SPREADS[0] + 1e-3, SPREADS[1], 121))
-    return 1 - ap(shifted_scores(gap[..., None], spread[..., None], margin), POSITIVE)
-
-
-def gap_spread_descent(gap: float, spread: float, margin: float, lam: float) -> tuple[float, float]:
-    """Minus Algorithm 1's gradient of the AP loss, as far as it moves the gap and the spread.
-
-    >>> gap_spread_descent(0.2, 0.0, margin=0.0, lam=12.0)  # all positives ahead: nothing left to do
-    (0.0, 0.0)
-    """
-    gradient = ap_gradient(shifted_scores(gap, spread, margin), POSITIVE, lam)
-    along = np.where(POSITIVE, 0.5, -0.5), np.concatenate([_U, _V])
-    down = [float(-(gradient @ direction)) + 0.0 for direction in along]
-    return down[0], down[1]
+def ap_after_errors(scale: float, of_scores: float = 0.0, of_inputs: float = 0.0) -> float:
+    """Mean AP of a right scorer with weights of this length, if scores or features are off by normal errors."""
+    items, random = draw_items(np.random.default_rng(3), 200, apart=8.0), np.random.default_rng(4)
+    errors = random.standard_normal((20, *items.shape[:-1], 2)) * (of_inputs, of_scores)
+    return float(ap(scale * (items[..., 0] + errors[..., 0]) + errors[..., 1]).mean())

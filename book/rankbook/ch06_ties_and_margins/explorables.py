@@ -23,13 +23,12 @@ LOOKS = np.arange(FRAMES) * (STEPS // EVERY) // (FRAMES - 1)
 @goal(
     "Find a moment at which the spread is less than a tenth of what it was at first, and AP is above 0.93.",
     lambda at: at.spread < 0.1 * at.first and at.ap > 0.93,
-    "AP is {ap:.2f}, and the spread is down from {first:.2f} to {spread:.2f}. The glass shows little of it, and AP nothing.",
+    "AP is {ap:.2f}, and the spread is down from {first:.2f} to {spread:.2f}. AP shows nothing of it.",
 )
 @goal(
     "Find the margin with which the spread ends between 0.2 and 0.5.",
     lambda at: at.last and 0.2 < at.spread < 0.5,
-    "With a margin of {margin:g} it ends at {spread:.2f}. Half of the margin ends near half of it, twice the margin near "
-    "twice: here the margin chooses the scale.",
+    "With a margin of {margin:g} it ends at {spread:.2f}. Half of the margin ends near half of that, twice near twice.",
 )
 @explorable(step=dial(0, FRAMES - 1, label="frame", play=True), margin=choice(MARGINS))
 def collapse_film(step: int, margin: float) -> Figure:

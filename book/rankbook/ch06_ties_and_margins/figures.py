@@ -38,7 +38,7 @@ def fan_around_a_tie() -> Figure:
 
 
 def shift_curves() -> Figure:
-    """AP of a right scorer, over the length of its weights, after errors of the scores and after errors of the inputs."""
+    """AP of a right scorer, over the length of its weights, after errors of the scores and of the inputs."""
     scales = np.geomspace(1e-3, 1.0, 25)
     figure, axes = style.figure(width=6.4, height=3.5)
     axes.semilogx(scales, np.ones_like(scales), ":", color=style.BLACK, label="no errors")
@@ -106,5 +106,6 @@ def rest_over_lam(margin: float = 0.1) -> Figure:
     return style.describe(
         figure,
         f"Left, the length at rest over λ, on logarithmic axes; right, AP there, less that of "
-        f"the first feature, the grey line at 0. From λ = {study.REST_LAMS[0]:g} to {study.REST_LAMS[-1]:g}: {'; '.join(facts)}.",
+        f"the first feature, the grey line at 0. From λ = {study.REST_LAMS[0]:g} to {study.REST_LAMS[-1]:g}: "
+        f"{'; '.join(facts)}.",
     )

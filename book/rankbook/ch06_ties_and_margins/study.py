@@ -14,7 +14,7 @@ from rankedu.metrics import average_precision
 
 Mask = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
-#: The training runs of the chapter: strength of the interpolation, rate of gradient descent, steps, one look in so many.
+#: The training runs of the chapter: strength of the interpolation, rate of descent, steps, one look in so many.
 LAM, RATE, STEPS, EVERY = 300.0, 0.1, 4000, 40
 STARTS, BATCH, POSITIVES, DIM, APART = 12, 32, 8, 4, 3.0
 #: The margins that the chapter compares.
@@ -91,8 +91,8 @@ def train(
 ) -> Runs:
     """Train linear scorers for AP by plain gradient descent, RaMBO's loss with a margin: a setting of each for a run.
 
-    Each step draws a batch of new items for each start. All settings see the same ones, from the same weights of length `begin`
-    in a random direction. Source: RaMBO Fig. 3; RaMBO Eq. 14; RaMBO Eq. 15.
+    Each step draws a batch of new items for each start. All settings see the same ones, from the same weights of length
+    `begin` in a random direction. Source: RaMBO Fig. 3; RaMBO Eq. 14; RaMBO Eq. 15.
 
     >>> train((0.0, 0.1), steps=80).scores().shape
     (3, 2, 12, 400)
@@ -145,7 +145,7 @@ def mean_length(runs: Runs, margin: Sequence[float], lam: Sequence[float] = (LAM
     total, count = np.zeros((2, len(alpha)))
     for weights in runs.weights:
         scores = np.einsum("snd,ksd->ksn", draw_items(random), weights)
-        z, before, after = _two_rankings(scores, mask, strength, alpha)
+        z, _, after = _two_rankings(scores, mask, strength, alpha)
         ahead = z[..., None, ~mask] - z[..., mask, None]
         passed = (ahead > 0) & (after[..., None, ~mask] > after[..., mask, None])
         total, count = total + (ahead * passed).sum((1, 2, 3)), count + passed.sum((1, 2, 3))
@@ -169,7 +169,7 @@ def ap(scores: Array) -> Array:
 
 
 def contest(steps: int, margins: Sequence[float] = (0.0, 0.1), seed: int = 0) -> Comparison:
-    """AP with and without a margin after so many steps, each start with the λ and the rate that it has chosen itself."""
+    """AP with and without a margin after so many steps, each start with the λ and the rate that it has chosen."""
     every = np.array([(m, lam, rate) for m in margins for lam in LAMS for rate in RATES])
     weights = train(*map(tuple, every.T), seed=seed).weights[[0, steps // EVERY]]
     chosen_by, reported = (ap(np.einsum("lksd,snd->lksn", weights, unseen(seed=s))) for s in (98, 99))

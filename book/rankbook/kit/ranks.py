@@ -9,6 +9,4 @@ Array = npt.NDArray[np.float64]
 def ranks_of(scores: Array) -> npt.NDArray[np.int64]:
     """Ranks along the last axis, 1 for the largest; ties go by position."""
     order = np.argsort(-scores, axis=-1, kind="stable")
-    ranks = np.empty(order.shape, dtype=np.int64)
-    np.put_along_axis(ranks, order, np.broadcast_to(np.arange(1, order.shape[-1] + 1), order.shape), -1)
-    return ranks
+    return np.asarray(1 + np.argsort(order, axis=-1, kind="stable"))

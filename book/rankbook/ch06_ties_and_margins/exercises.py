@@ -40,7 +40,7 @@ def _judge_weights(case: Case, weights: Any) -> str | None:
         return None if np.allclose(weights, wanted) else "which is off after the very first batch"
     length, right = np.linalg.norm(weights), np.linalg.norm(wanted)
     if length < 0.75 * right:
-        return "which is too short: without the margin the scores come closer and closer, and collapse"
+        return "which is too short: without a margin, or with too small a one, the scores draw together"
     if weights[0] < 0.9 * length:
         return "which does not rank by the first feature, the one that tells"
     return "which is too long: the margin is larger than it should be" if length > 1.25 * right else None

@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
@@ -16,8 +17,9 @@ from rankedu.ranks import outranking_negatives
 #: Numbers of an item, its embedding, items of a class, classes to train with, to choose by and to report.
 DIM, EMBEDDING, EACH, CLASSES, NEW = 24, 6, 8, 400, 100
 #: Of a batch: classes, and items of each.
-BATCH, OF_EACH = 16, 4
-STARTS, STEPS, RATES, LAMS = 12, 100, (0.01, 0.05), (2.0, 16.0, 128.0, 1024.0, 8192.0)
+BATCH, OF_EACH = 12, 4
+STARTS, STEPS = 12, 100
+LAMS, RATES = (2.0, 16.0, 128.0, 1024.0, 8192.0), (0.01, 0.04, 0.16)
 Weights = Callable[[Tensor], Tensor]
 _CLASSES_VARY, _ITEMS_VARY = torch.linspace(1.5, 0, DIM), torch.linspace(0.5, 2, DIM)
 
@@ -64,7 +66,7 @@ def start_weights(starts: int = STARTS) -> Tensor:
 
 
 def batches(members: Tensor, steps: int, seed: int = 3) -> Iterator[Tensor]:
-    """Items of each batch: sixteen of the classes of a start, four items of each; (starts, 64)."""
+    """Items of each batch: twelve of the classes of a start, four items of each; (starts, 48)."""
     generator, starts = torch.Generator().manual_seed(seed), len(members)
     for _ in range(steps):
         classes = torch.rand(starts, CLASSES, generator=generator).topk(BATCH).indices
@@ -73,41 +75,48 @@ def batches(members: Tensor, steps: int, seed: int = 3) -> Iterator[Tensor]:
 
 
 def learned(
-    weights: Weights, lam: float, rate: float, starts: int, wrong: float, within_grad: bool = False, steps: int = STEPS
+    weights: Weights,
+    lam: float,
+    rates: Sequence[float],
+    starts: int,
+    wrong: float,
+    within_grad: bool = False,
+    steps: int = STEPS,
 ) -> Tensor:
-    """The linear map after training by Adam, (starts, 24, 6)."""
+    """The linear maps after training by Adam, (rates, starts, 24, 6)."""
     label = torch.arange(BATCH).repeat_interleave(OF_EACH)
-    relevance = (label[:, None] == label).expand(starts, -1, -1)
-    others = ~torch.eye(len(label)).bool().expand(starts, -1, -1)
-    # The mean is over the queries of all starts: for the λ of one start alone, so many times as much.
-    loss = RecallLoss(BlackboxRanker(lam * starts), margin=0.05, weights=weights, within_grad=within_grad)
-    net = start_weights(starts).requires_grad_()
-    optimiser = torch.optim.Adam([net], lr=rate)
+    relevance = (label[:, None] == label).expand(len(rates) * starts, -1, -1)
+    others = ~torch.eye(len(label)).bool().expand_as(relevance)
+    # The mean is over the queries of all starts and rates: for the λ of one alone, so many times as much.
+    loss = RecallLoss(BlackboxRanker(lam * len(relevance)), margin=0.05, weights=weights, within_grad=within_grad)
+    nets = [start_weights(starts).requires_grad_() for _ in rates]
+    optimiser = torch.optim.Adam([{"params": [net], "lr": rate} for net, rate in zip(nets, rates, strict=True)])
     for batch in batches(mislabelled(wrong, starts), steps):
-        z = embed(data(starts)[0], batch, net)
+        z = embed(data(starts)[0], batch, torch.stack(nets)).flatten(0, 1)
         optimiser.zero_grad()
         loss(z @ z.mT, relevance, where=others).backward()
         optimiser.step()
-    return net.detach()
+    return torch.stack(nets).detach()
 
 
 def embed(items: Tensor, batch: Tensor, net: Tensor) -> Tensor:
-    """Of length 1, (starts, 64, 6)."""
+    """Of length 1, (..., starts, 48, 6)."""
     return normalize(items[torch.arange(len(batch))[:, None], batch] @ net, dim=-1)
 
 
 def train(
-    weights: Weights, lam: float, rate: float, starts: int, *, wrong: float = 0.0, **how: Any
+    weights: Weights, lam: float, rates: Sequence[float], starts: int, *, wrong: float = 0.0, **how: Any
 ) -> tuple[Array, Array]:
-    """R@1 on the classes to choose by, and on those to report."""
-    net = learned(weights, lam, rate, starts, wrong, **how)
-    return recall_at_1(data(starts)[1] @ net), recall_at_1(data(starts)[2] @ net)
+    """R@1 on the classes to choose by, and on those to report; (rates, starts)."""
+    nets = learned(weights, lam, rates, starts, wrong, **how)
+    by, report = (np.stack([recall_at_1(items @ net) for net in nets]) for items in data(starts)[1:])
+    return by, report
 
 
 def who_is_ahead(wrong: float, steps: int = 20) -> dict[str, tuple[Tensor, Tensor]]:
     """How many are ahead of right and of wrong partners, r, in new batches, before and after training by log."""
     members, found = mislabelled(wrong), {}
-    trained = learned(torch.log1p, 100.0, 0.05, STARTS, wrong)
+    (trained,) = learned(torch.log1p, 128.0, (0.04,), STARTS, wrong)
     for name, net in (("at the start", start_weights()), ("after training", trained)):
         right, misled = [], []
         for batch in batches(members, steps, seed=77):
@@ -136,7 +145,10 @@ def baselines(starts: int = STARTS) -> dict[str, Array]:
 
 
 def designs(
-    arms: Mapping[str, Weights], lams: Sequence[float] = LAMS, rates: Sequence[float] = RATES, **how: Any
+    arms: Mapping[str, Weights],
+    lams: Mapping[str, Sequence[float]] | Sequence[float] = LAMS,
+    rates: Sequence[float] = RATES,
+    **how: Any,
 ) -> Comparison:
     """Weights held against each other, each at its own λ and rate; how they train as in :func:`train`."""
     trained = functools.partial(train, **how)

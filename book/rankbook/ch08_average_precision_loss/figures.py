@@ -83,7 +83,7 @@ def stopped_or_not() -> Figure:
     looks = {"rk⁺ stopped": (style.ORANGE, "o", "-"), "both ranks": (style.PURPLE, "s", "--")}
     keys = ("color", "marker", "linestyle")
     facts = study.stopped_or_not().draw(axes, {arm: dict(zip(keys, look, strict=True)) for arm, look in looks.items()})
-    axes.set(xlabel="λ", ylabel="AP, new lists", ylim=(0.45, 0.62))
+    axes.set(xlabel="λ", ylabel="AP, new lists", ylim=(0.48, 0.62))
     style.xticks(axes, study.LAMS)
     axes.legend(loc="lower left")
     return style.describe(

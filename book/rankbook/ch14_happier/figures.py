@@ -175,7 +175,7 @@ def scorers() -> Figure:
     facts = found.draw(
         axes, {arm: {"color": colour, "marker": line[0], "linestyle": line[1:]} for arm, colour, line in lines}
     )
-    axes.set(xlabel="width of the step (published: 1), or λ", ylabel="H-AP, new lists", ylim=(0.51, 0.71))
+    axes.set(xlabel="width of the step (published: 1), or λ", ylabel="H-AP, new lists", ylim=(0.58, 0.7))
     style.xticks(axes, (1, 10, 100, 1000))
     style.legend_below(figure, axes, 3)
     return style.describe(

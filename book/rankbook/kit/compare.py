@@ -39,6 +39,10 @@ class Interval:
         return abs(self.mean) > self.half
 
 
+def _mostly_one_end(chosen: Array, asked: Sequence[float]) -> bool:
+    return len(asked) > 1 and any((chosen == end).mean() > 0.5 for end in (min(asked), max(asked)))
+
+
 def interval(values: Array, comparisons: int = 1) -> Interval:
     """The mean of one value a start; of several comparisons each has its share of the level (Bonferroni).
 
@@ -101,15 +105,20 @@ class Comparison:
         gains = {name: self.difference(arm, name, comparisons) for name in self.baselines if name not in self.ceilings}
         return [f"not above {name} ({gain})" for name, gain in gains.items() if not (gain.clear and gain.mean > 0)]
 
-    def at_an_edge(self, arm: str) -> bool:
-        """Whether most starts chose the weakest or the strongest of several: the sweep is too narrow."""
-        asked, (strengths, _) = self.strengths[arm], self.chosen(arm)
-        return len(asked) > 1 and bool(np.isin(strengths, (min(asked), max(asked))).mean() > 0.5)
+    def at_an_edge(self, arm: str) -> tuple[bool, bool]:
+        """Whether most starts chose the same end of the strengths, and of the rates: the sweep is too narrow."""
+        strengths, rates = self.chosen(arm)
+        return _mostly_one_end(strengths, self.strengths[arm]), _mostly_one_end(rates, self.rates)
+
+    def at_an_end_of_rates(self, arm: str) -> Array:
+        """Of each strength, whether most starts chose the smallest or the largest rate there; shape (strengths,)."""
+        chosen = np.array(self.rates)[self.validation[arm].argmax(1)]
+        return np.array([_mostly_one_end(rates, self.rates) for rates in chosen])
 
     def table(self, against: str) -> str:
         """All arms and baselines, and each arm against one of them, as text.
 
-        An asterisk says that most starts chose the weakest or the strongest setting of the sweep.
+        An asterisk says that most starts chose the smallest or the largest strength, or rate, of the sweep.
         """
         others = [arm for arm in self.test if arm != against]
         width = max(map(len, [*self.test, *self.baselines]))
@@ -118,26 +127,33 @@ class Comparison:
         for name in (*self.baselines, *self.test):
             line = f"{name:<{width}}  {self.values(name).mean():10.3f}"
             if name in self.test:
-                strength, rate = (float(np.median(chosen)) for chosen in self.chosen(name))
-                line += f"  {f'{strength:.3g}' + '*' * self.at_an_edge(name):<8}  {rate:<5.3g}"
+                told = zip(self.chosen(name), self.at_an_edge(name), (8, 5), strict=True)
+                for chosen, edge, room in told:
+                    line += f"  {f'{np.median(chosen):.3g}' + '*' * edge:<{room}}"
                 end = self.says(name, against, len(others)) if name in others else "; ".join(self.below(name))
                 line += f"  {end}"
             lines.append(line.rstrip())
         return "\n".join(lines)
 
     def draw(self, axes: Axes, looks: Mapping[str, Mapping[str, Any]]) -> list[str]:
-        """Draw a curve over the strength for each arm, its interval, and the baselines in grey; returns it in words."""
+        """Draw a curve over the strength for each arm, its interval, and the baselines in grey; returns it in words.
+
+        A mark is hollow where most starts chose the smallest or the largest rate, so that another might do better.
+        """
         facts = []
         for arm in self.test:
             rows = [interval(row) for row in self.curve(arm)]
             mean, half = (np.array([getattr(row, part) for row in rows]) for part in ("mean", "half"))
-            strengths = np.array(self.strengths[arm])
+            strengths, open_ended = np.array(self.strengths[arm]), self.at_an_end_of_rates(arm)
+            ends = ", ".join(f"{strength:g}" for strength in strengths[open_ended])
             axes.plot(strengths, mean, label=arm, **looks[arm])
+            hollow = {**looks[arm], "linestyle": "none", "markerfacecolor": "white"}
+            axes.plot(strengths[open_ended], mean[open_ended], **hollow)
             axes.fill_between(strengths, mean - half, mean + half, color=looks[arm]["color"], alpha=0.15, linewidth=0)
             best = int(mean.argmax())
             facts.append(
                 f"{arm}: from {mean[0]:.2f} at {strengths[0]:g} over {mean[best]:.2f} at {strengths[best]:g} to "
-                f"{mean[-1]:.2f} at {strengths[-1]:g}"
+                f"{mean[-1]:.2f} at {strengths[-1]:g}" + f", hollow at {ends}" * bool(ends)
             )
         axes.set_xscale("log")
         for number, (name, values) in enumerate(self.baselines.items()):
@@ -153,7 +169,7 @@ class Comparison:
 
 
 def compare(
-    train: Callable[[Arm, float, float, int], tuple[Array, Array]],
+    train: Callable[[Arm, float, Sequence[float], int], tuple[Array, Array]],
     arms: Mapping[str, Arm],
     baselines: Mapping[str, Array],
     sweep: Mapping[str, Sequence[float]] | Sequence[float],
@@ -166,9 +182,9 @@ def compare(
 
     Parameters
     ----------
-    train : callable, (arm, strength, rate, starts) -> (validation, test)
-        Trains from each of the starts 0, 1, …, the same for all arms, and returns two arrays of one value a start,
-        the larger the better: one to choose the setting by, one to report.
+    train : callable, (arm, strength, rates, starts) -> (validation, test)
+        Trains at each rate from each of the starts 0, 1, …, the same for all arms, and returns two arrays of shape
+        (rates, starts), the larger the better: one to choose the setting by, one to report.
     arms : what `train` takes, by name
     baselines : arrays of one value a start, by name
         What would be reported without the arms' work: of the untrained network, the raw features, chance. At least one.
@@ -176,9 +192,9 @@ def compare(
     rates : step sizes, the same for all
     ceilings : names of baselines that are to be seen and not to be beaten, as the known optimum
 
-    >>> def train(bonus, strength, rate, starts):
+    >>> def train(bonus, strength, rates, starts):
     ...     value = bonus - np.log(strength) ** 2 + np.linspace(-0.1, 0.1, starts)
-    ...     return value, value
+    ...     return value[None], value[None]
     >>> found = compare(train, {"a": 0.5, "b": 0.7}, {"untrained": np.zeros(12)}, (0.1, 1, 10))
     >>> print(found.table("a"))
                mean of 12  strength  rate   against a
@@ -195,6 +211,6 @@ def compare(
     strengths = {arm: tuple(sweep[arm] if isinstance(sweep, Mapping) else sweep) for arm in arms}
     validation, test = {}, {}
     for name, arm in arms.items():
-        found = [[train(arm, strength, rate, starts) for rate in rates] for strength in strengths[name]]
-        validation[name], test[name] = np.moveaxis(np.array(found, dtype=np.float64), 2, 0)
+        found = [train(arm, strength, rates, starts) for strength in strengths[name]]
+        validation[name], test[name] = np.moveaxis(np.array(found, dtype=np.float64), 1, 0)
     return Comparison(strengths, tuple(rates), validation, test, dict(baselines), frozenset(ceilings))

@@ -14,9 +14,10 @@ from torch.nn.functional import normalize
 
 from rankbook.kit.compare import Array, Comparison, compare
 
-STARTS, LISTS, BATCH, FEATURES, ITERATIONS, RATES = 12, (32, 32, 64), 8, 20, 60, (0.01, 0.03, 0.1)
-#: The mean of a loss is over the lists of all starts: for the λ of one list, so many times as much.
-MANY = STARTS * BATCH
+STARTS, LISTS, BATCH, FEATURES, ITERATIONS = 12, (32, 32, 64), 8, 20, 60
+RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+#: The mean of a loss is over the lists of all starts and rates: for the λ of one list, so many times as much.
+MANY = len(RATES) * STARTS * BATCH
 Arm = Callable[[float], nn.Module]  # a loss by its strength
 
 
@@ -33,34 +34,38 @@ class Task:
     def made(self) -> tuple[Tensor, Tensor, Tensor]:
         """Grades (items,), features (starts, lists, items, features), and the direction that holds them."""
         generator, grades = torch.Generator().manual_seed(self.seed), torch.tensor(self.grades)
-        noise = torch.randn(STARTS, sum(LISTS), len(grades), FEATURES, generator=generator)
-        direction = normalize(torch.randn(STARTS, FEATURES, generator=generator), dim=1)
+        noise = torch.randn(STARTS, sum(LISTS), len(grades), FEATURES, generator=generator, dtype=torch.float64)
+        direction = normalize(torch.randn(STARTS, FEATURES, generator=generator, dtype=torch.float64), dim=1)
         return grades, noise + self.signal * grades[:, None] * direction[:, None, None], direction
 
     def measure(self, weights: Tensor, part: int) -> Array:
-        """Mean metric of each start on its lists to train with (0), to choose by (1), or to report (2); (starts,)."""
+        """Mean metric of each start on lists to train with (0), to choose by (1), or to report (2); (..., starts)."""
         grades, x, _ = self.made
-        scores = torch.einsum("slif,sf->sli", x.split(LISTS, 1)[part], weights)
-        found: Array = self.metric(scores, grades.expand_as(scores)).mean(1).double().numpy()
+        scores = torch.einsum("slif,...sf->...sli", x.split(LISTS, 1)[part], weights)
+        found: Array = self.metric(scores, grades.expand_as(scores)).mean(-1).numpy()
         return found
 
-    def train(self, arm: Arm, strength: float, rate: float, starts: int) -> tuple[Array, Array]:
+    def train(self, arm: Arm, strength: float, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
         """The metric on the lists to choose by, and on those to report, after training by Adam, eight lists a batch."""
-        (grades, x, _), loss, weights = self.made, arm(strength), start_weights().requires_grad_()
-        optimiser, generator = torch.optim.Adam([weights], lr=rate), torch.Generator().manual_seed(2)
+        (grades, x, _), loss = self.made, arm(strength)
+        scorers = [start_weights().requires_grad_() for _ in rates]
+        optimiser = torch.optim.Adam([{"params": [w], "lr": rate} for w, rate in zip(scorers, rates, strict=True)])
+        generator = torch.Generator().manual_seed(2)
         for _ in range(ITERATIONS):
             pick = torch.randint(0, LISTS[0], (starts, BATCH), generator=generator)
-            scores = torch.einsum("slif,sf->sli", x[torch.arange(starts)[:, None], pick], weights)
+            lists = x[torch.arange(starts)[:, None], pick]
+            scores = torch.einsum("slif,rsf->rsli", lists, torch.stack(scorers)).flatten(0, 2)
             optimiser.zero_grad()
-            loss(scores.flatten(0, 1), grades.expand(starts * BATCH, -1)).backward()
+            loss(scores, grades.expand_as(scores)).backward()
             optimiser.step()
-        return self.measure(weights.detach(), 1), self.measure(weights.detach(), 2)
+        trained = torch.stack(scorers).detach()
+        return self.measure(trained, 1), self.measure(trained, 2)
 
     def regression(self) -> Tensor:
         """Least squares of the grades on the features of all lists to train with; (starts, features)."""
         grades, x, _ = self.made
         x = x[:, : LISTS[0]].flatten(1, 2)
-        wanted = (grades.float() - grades.float().mean()).repeat(LISTS[0])[None, :, None].expand(STARTS, -1, -1)
+        wanted = (grades.double() - grades.double().mean()).repeat(LISTS[0])[None, :, None].expand(STARTS, -1, -1)
         solution: Tensor = torch.linalg.lstsq(x - x.mean(1, keepdim=True), wanted).solution[..., 0]
         return solution
 
@@ -73,4 +78,4 @@ class Task:
 
 
 def start_weights() -> Tensor:
-    return 0.1 * torch.randn(STARTS, FEATURES, generator=torch.Generator().manual_seed(1))
+    return 0.1 * torch.randn(STARTS, FEATURES, generator=torch.Generator().manual_seed(1), dtype=torch.float64)

@@ -13,8 +13,8 @@ def experiment(seed, advantage=0.0, starts=STARTS):
     random = np.random.default_rng(seed)
     start = 3 * random.standard_normal(starts)  # what a start has in common for all: more than all that is asked
 
-    def train(arm, strength, rate, starts):
-        validation, test = random.standard_normal((2, starts))
+    def train(arm, strength, rates, starts):
+        validation, test = random.standard_normal((2, len(rates), starts))
         return start + validation, start + arm + test
 
     return compare(train, {"a": 0.0, "b": advantage}, {"untrained": start + random.standard_normal(starts)}, STRENGTHS,
@@ -54,7 +54,9 @@ def test_each_start_chooses_by_validation_and_reports_the_test():
     assert found.values("arm").tolist() == [-6.0, -9.0] and found.values("chance").tolist() == [0.0, 1.0]
     assert [chosen.tolist() for chosen in found.chosen("arm")] == [[10.0, 1.0], [0.1, 0.1]]
     assert found.curve("arm").tolist() == [[-3.0, -9.0], [-6.0, -7.0]]
-    assert found.at_an_edge("arm") and "5.5*" in found.table("arm") and "not above chance" in found.table("arm")
+    assert found.at_an_edge("arm") == (False, True), "each end of the strengths was chosen once, the larger rate twice"
+    assert found.at_an_end_of_rates("arm").all()
+    assert "5.5       0.1*" in found.table("arm") and "not above chance" in found.table("arm")
     assert not by_hand(ceilings=frozenset({"chance"})).below("arm")
 
 

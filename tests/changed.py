@@ -3,8 +3,6 @@
 What looks at the whole book, in `tests/book/site` and in a browser, is left to `make test`.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

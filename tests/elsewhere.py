@@ -5,17 +5,11 @@ they add. Here they are told to use the oldest, so that a digit that hangs on th
 finds it.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 
-SWITCHES = {
-    "ATEN_CPU_CAPABILITY": "default",
-    "ONEDNN_MAX_CPU_ISA": "SSE41",
-    "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",
-    "OPENBLAS_CORETYPE": "Nehalem",
-}
+SWITCHES = {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41"}
+SWITCHES |= {"MKL_ENABLE_INSTRUCTIONS": "SSE4_2", "OPENBLAS_CORETYPE": "Nehalem"}
 
 
 def switches() -> dict[str, str]:

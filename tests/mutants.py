@@ -152,9 +152,8 @@ def main() -> None:
             found = verdict(tests, table.with_suffix(".log")) if tests else "not reached"
         finally:
             path.write_text(source, encoding="utf-8")
-        change = [
-            d for d in difflib.unified_diff(source.splitlines(), mutant.splitlines(), n=0) if d[1:3] not in "--++@ "
-        ]
+        differ = difflib.unified_diff(source.splitlines(), mutant.splitlines(), n=0)
+        change = [line for line in differ if line[1:3] not in "--++@ "]
         changed = " ".join(next((line[1:] for line in change if line.startswith("+")), "").split())
         if found == "survived" and [str(path.relative_to(ROOT)), changed] in known:
             found = "equivalent"

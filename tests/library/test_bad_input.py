@@ -35,10 +35,10 @@ TAKE_SCORES = [
         for f in (outranking_negatives, average_precision, metrics.map_at_r, ndcg, spearman, metrics.hierarchical_rank)
     ),
     *(lambda s, f=f, **k: f(s, torch.ones(s.shape), k=1, **k) for f in (metrics.recall_at_k, metrics.precision_at_k)),
-    *(
-        lambda s, f=f, **k: f(s, torch.ones(s.shape).long(), **k)
-        for f in (metrics.average_set_intersection, metrics.average_precision_per_level)
-    ),
+]
+TAKE_SCORES += [
+    lambda s, f=f, **k: f(s, torch.ones(s.shape).long(), **k)
+    for f in (metrics.average_set_intersection, metrics.average_precision_per_level)
 ]
 
 
@@ -332,11 +332,7 @@ def test_settings_of_losses():
         (lambda: losses.ClusterLoss(5, 0), ValueError, "dim must be >= 1, got 0"),
         (lambda: losses.ClusterLoss(5, 6, 0.0), ValueError, "temperature must be finite and > 0, got 0.0"),
         (lambda: losses.OnEmbeddings(None), TypeError, "loss must be a loss .* got None"),
-        (
-            lambda: losses.OnEmbeddings(losses.APLoss(blackbox), memory=ScoreMemory(1)),
-            TypeError,
-            "EmbeddingMemory, got S",
-        ),
+        (lambda: losses.OnEmbeddings(SmoothAPLoss(), memory=ScoreMemory(1)), TypeError, "EmbeddingMemory, got S"),
         (lambda: losses.OnEmbeddings(losses.HAPLoss(), relevance=2), TypeError, "relevance .* a function .* got 2"),
     )
     weights = {
@@ -360,11 +356,7 @@ def test_scores_and_relevance_of_losses():
         (lambda: losses.FastAPLoss()(torch.tensor([0.3, -7.5]), ones), ValueError, r"cosine .*1\], got -7.5 \(bring"),
         (lambda: losses.FastAPLoss()(torch.tensor([0.3, 1.02]), ones), ValueError, "cosine similarities, .* got 1.02"),
         (lambda: losses.FastAPLoss()(far, torch.ones(3), where=hidden), ValueError, r"cosine .* got 2 \("),
-        (
-            lambda: losses.OnEmbeddings(losses.FastAPLoss(), similarity="l2"),
-            ValueError,
-            "similarity .* got 'l2'",
-        ),
+        (lambda: losses.OnEmbeddings(losses.FastAPLoss(), similarity="l2"), ValueError, "similarity .* got 'l2'"),
     )
 
 

@@ -1,7 +1,5 @@
 """The command line, run as a reader runs it; `evaluate` gives the numbers of `evaluate_retrieval`."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A file is complete or not there."""
 
-from __future__ import annotations
-
 import os
 import stat
 from concurrent.futures import ThreadPoolExecutor

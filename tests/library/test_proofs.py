@@ -19,15 +19,7 @@ from rankedu import reference
 from rankedu.metrics import hierarchical_average_precision, hierarchical_rank
 from rankedu.proofs import hierarchical, rearrangement, recall_weights
 from rankedu.proofs.rearrangement import Swap, certificate
-from rankedu.proofs.recall_weights import (
-    Telescoping,
-    asymptotics,
-    closed_form,
-    closed_form_to_weights,
-    lemma_1,
-    proposition_2,
-    weights_to_closed_form,
-)
+from rankedu.proofs.recall_weights import Telescoping, asymptotics, closed_form, lemma_1, proposition_2
 
 # Theorem 1 and Proposition 1
 
@@ -36,10 +28,10 @@ def dot(scores, ranks):
     return sum(F(y) * r for y, r in zip(scores, ranks, strict=True))
 
 
-@pytest.mark.parametrize(
-    ("scores", "count"),
-    [([1, 1], 2), ([1, 1, 0], 2), ([0, 1, 0, 1], 4), ([2, 2, 2, 2], 24), ([0.1, 0.1, 0.3, 0.1, 0.3], 12)],
-)
+TIES = [([1, 1], 2), ([1, 1, 0], 2), ([0, 1, 0, 1], 4), ([2, 2, 2, 2], 24), ([0.1, 0.1, 0.3, 0.1, 0.3], 12)]
+
+
+@pytest.mark.parametrize(("scores", "count"), TIES)
 def test_all_permutations_of_tied_scores(scores, count):
     found = rearrangement.exhaustive(len(scores), scores)
     assert found.holds and len(found.minimisers) == found.expected_minimisers == count
@@ -51,9 +43,8 @@ def test_all_permutations_of_tied_scores(scores, count):
     assert distinct.minimisers == (tuple(reference.rank(distinct.scores)),)
 
 
-numbers = st.one_of(
-    st.integers(-3, 3), st.fractions(max_denominator=9), st.floats(allow_nan=False, allow_infinity=False)
-)
+reals = st.floats(allow_nan=False, allow_infinity=False)
+numbers = st.one_of(st.integers(-3, 3), st.fractions(max_denominator=9), reals)
 
 
 @settings(max_examples=150)
@@ -109,9 +100,7 @@ def test_all_rankings():
     assert not any(replace(found, **changes).holds for changes in off)
 
 
-relevances = st.one_of(
-    st.integers(0, 3), st.fractions(min_value=0, max_value=3, max_denominator=9), st.floats(0, 1e6, allow_nan=False)
-)
+relevances = st.one_of(st.integers(0, 3), st.fractions(0, 3, max_denominator=9), st.floats(0, 1e6, allow_nan=False))
 
 
 @settings(max_examples=80)
@@ -130,6 +119,8 @@ def test_certificate_of_any_ranking(listed, random):
 
 # Lemma 1, Proposition 2 and Eq. 20
 
+closed_form_to_weights = recall_weights.closed_form_to_weights
+weights_to_closed_form = recall_weights.weights_to_closed_form
 k = sympy.Symbol("k", positive=True, integer=True)
 LOG, LOGLOG = closed_form("log"), closed_form("loglog")
 

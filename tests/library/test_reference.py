@@ -1,7 +1,5 @@
 """The library gives the numbers of `rankedu.reference`: with ties, −0.0, infinities, `where`, one item, no positive."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys
@@ -166,7 +164,6 @@ def test_soft_ranks(name, query):
 
 def test_it_runs_in_a_bare_python():
     """No site-packages, not even the package that it lies in; its examples are right there, too."""
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-m", "doctest", reference.__file__], capture_output=True, text=True
-    )
+    command = [sys.executable, "-I", "-S", "-m", "doctest", reference.__file__]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "")

@@ -1,7 +1,5 @@
 """The page's loss and its ranker, added as the text says, pass their own examples and the tests of all others."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,8 +4,6 @@ A loss of scores is one entry of `LOSSES`, a metric of one query one of `METRICS
 What a loss does not keep stands in `breaks`, with the reason. Rankers have theirs in `rankedu.rankers.registry`.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -66,9 +64,8 @@ def with_margin(plain, margin):
 
     def shifted(y, r):
         grades = sorted({0, *r})
-        return plain(
-            [s + margin * (0.5 - grades.index(own) / (len(grades) - 1)) for s, own in zip(y, r, strict=True)], r
-        )
+        up = [0.5 - grades.index(own) / (len(grades) - 1) for own in r]
+        return plain([s + margin * step for s, step in zip(y, up, strict=True)], r)
 
     return shifted
 
@@ -107,15 +104,14 @@ def sup_ap_loss(y, r, **setting):
     return reference.happier_loss(y, list(map(float, r)), partial(reference.happier_step, **setting))
 
 
+OfTarget = partial(Case, labels="target", empty=UndefinedMetricWarning)
 AP, RECALL, HAP = losses.APLoss, losses.RecallLoss, losses.HAPLoss
 BLACKBOX, NORMALIZED, SIGMOID = BlackboxRanker(60.0), BlackboxRanker(6.0, normalized=True), SigmoidRanker(0.1)
 LOSSES = {
     "ap": Case(partial(AP, BLACKBOX, 0.125), with_margin(ap_loss, 0.125), breaks=EXACT),
     "ap, normalized": Case(partial(AP, NORMALIZED), ap_loss, breaks=EXACT),
     "ap, through both ranks": Case(partial(AP, BLACKBOX, within_grad=True), ap_loss, breaks=EXACT),
-    "ap of a sigmoid": Case(
-        partial(AP, SIGMOID, 0.125), breaks={"slope": "the gradient through rk⁺ is stopped", **ONCE}
-    ),
+    "ap of a sigmoid": Case(partial(AP, SIGMOID, 0.125), breaks=ONCE | {"slope": "the one through rk⁺ is stopped"}),
     "ap of a histogram": Case(partial(AP, HistogramRanker(5), within_grad=True), breaks=IN_BINS),
     "ap of a projection": Case(partial(AP, ProjectionRanker(0.3), within_grad=True), breaks=IN_BINS | COSINES),
     "recall": Case(partial(RECALL, BLACKBOX), recall_loss(reference.W_log), breaks=EXACT),
@@ -157,19 +153,11 @@ LOSSES = {
         "graded",
         ONCE | {"infinite": "the lower step falls without bound"},
     ),
-    "spearman": Case(
-        partial(losses.SpearmanLoss, BLACKBOX),
-        spearman_loss(reference.rank),
-        "target",
-        EXACT | WHOLE,
-        UndefinedMetricWarning,
-    ),
-    "spearman of a sigmoid": Case(
+    "spearman": OfTarget(partial(losses.SpearmanLoss, BLACKBOX), spearman_loss(reference.rank), breaks=EXACT | WHOLE),
+    "spearman of a sigmoid": OfTarget(
         partial(losses.SpearmanLoss, SIGMOID),
         spearman_loss(lambda y: reference.sigmoid_rank(y, 0.1)),
-        "target",
-        WHOLE,
-        UndefinedMetricWarning,
+        breaks=WHOLE,
     ),
     "error-driven": Case(partial(ErrorDrivenAPLoss, 0.5), breaks=EXACT),
     "ap-svm": Case(APSVMLoss, breaks=ONCE | {"infinite": "their differences are none"}),
@@ -209,6 +197,10 @@ def at_2(library, plain, **told):
     return Metric(partial(library, k=2), partial(plain, k=2), **told)
 
 
+def of_ties(ties):
+    return Metric(partial(metrics.average_precision, ties=ties), partial(reference.average_precision, ties=ties))
+
+
 def precision_at_2(y, relevant):
     return reference.precision_at_k(y, relevant, 2) if any(relevant) else reference.math.nan
 
@@ -217,14 +209,11 @@ def per_level(y, levels):
     return [reference.average_precision(y, [level >= at for level in levels]) for at in (1, 2, 3)]
 
 
+H_AP, ASI = metrics.hierarchical_average_precision, metrics.average_set_intersection
 NO_GAIN, NO_LEVEL = "3 of 4 queries have no gain above 0", "3 of 4 queries have no item of level 1 or more"
+NO_RELEVANCE = "3 of 4 queries have no relevance above 0"
 METRICS = {
-    **{
-        f"ap {ties}": Metric(
-            partial(metrics.average_precision, ties=ties), partial(reference.average_precision, ties=ties)
-        )
-        for ties in ("ordinal", "pessimistic", "optimistic", "expected")
-    },
+    **{f"ap {ties}": of_ties(ties) for ties in ("ordinal", "pessimistic", "optimistic", "expected")},
     "ap@2": at_2(metrics.average_precision, reference.average_precision_at_k),
     "recall@2": at_2(metrics.recall_at_k, reference.recall_at_k),
     "recall share@2": at_2(metrics.recall_share_at_k, reference.recall_share_at_k),
@@ -235,13 +224,8 @@ METRICS = {
     "ndcg": Metric(metrics.ndcg, reference.ndcg, "gains", NO_GAIN),
     "ndcg@2": at_2(metrics.ndcg, reference.ndcg, labels="gains", undefined=NO_GAIN),
     "spearman": Metric(metrics.spearman, reference.spearman, "gains", "3 of 4 queries have fewer than two distinct"),
-    "h-ap": Metric(
-        metrics.hierarchical_average_precision,
-        reference.hierarchical_average_precision,
-        "gains",
-        "3 of 4 queries have no relevance above 0",
-    ),
-    "asi": Metric(metrics.average_set_intersection, reference.average_set_intersection, "levels", NO_LEVEL),
+    "h-ap": Metric(H_AP, reference.hierarchical_average_precision, "gains", NO_RELEVANCE),
+    "asi": Metric(ASI, reference.average_set_intersection, "levels", NO_LEVEL),
     "ap by level": Metric(
         partial(metrics.average_precision_per_level, n_levels=3),
         per_level,

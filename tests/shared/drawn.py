@@ -1,7 +1,5 @@
 """What the tests of the library draw and differentiate, and what is refused."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

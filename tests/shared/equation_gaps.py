@@ -1,7 +1,5 @@
 """What of the equation index is missing, contradicts itself or leads nowhere."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import re
@@ -18,9 +16,7 @@ def gaps() -> list[str]:
         lost = [part for part in item.parts if f"{item.paper} {part}" not in known]
         found += [f"{item.source}: its parts {', '.join(lost)} are not in sources.yaml"] if lost else []
         if item.why and (item.source in treated or item.parts):
-            found.append(
-                f"{item.source}: sources.yaml says why it is not treated, and yet it is: remove one of the two"
-            )
+            found.append(f"{item.source}: sources.yaml says why it is not treated, and yet it is: remove one of them")
         if not (item.why or item.parts or item.source in treated):
             found.append(f"{item.source}: no paper map has it, and sources.yaml gives no reason")
     named = [(source, f"{name}, docstring") for source, name in claimed]

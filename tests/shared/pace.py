@@ -1,7 +1,5 @@
 """How fast the book is read, and what its chapters lean on."""
 
-from __future__ import annotations
-
 import re
 
 from tools.site import reading

@@ -1,7 +1,5 @@
 """Chromium through playwright. Where there is no browser these tests are skipped, by name and loudly."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

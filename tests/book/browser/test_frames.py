@@ -1,17 +1,15 @@
 """Explorables made of frames as a reader has them in hand: held, chosen by name, pinned, told of goals; and a ball."""
 
-from __future__ import annotations
-
 import json
+import math
 
 import pytest
 import walk
-from rolling import roll
 
 from rankbook.ch04_interpolated_ranking.explorables import interpolation_landscape
 from rankbook.kit import style
 from rankbook.kit.explorable import Control, choice, explorable, goal, hold, pick, slider, tell
-from rankbook.kit.explorable.grounds import SIDE
+from rankbook.kit.explorable.grounds import FIRST, LETTERS, SIDE
 
 pytestmark = pytest.mark.browser
 PHONE = {"viewport": walk.SIZES["phone"], "has_touch": True, "is_mobile": True}
@@ -213,19 +211,32 @@ def same(one: tuple[list, str], other: tuple[list, str]) -> bool:
     return one[1] == other[1] and all(abs(here - there) < 1e-6 for here, there in places)
 
 
+def roll(way: str, start: tuple[float, float]) -> tuple[list[tuple[float, float]], str]:
+    """How a ball rolls on a map, written anew: the places from the start on, and how it ends."""
+    trail = [start]
+    while len(trail) <= 200:
+        x, y = trail[-1]
+        letter = ord(way[math.floor(y + 0.5) * SIDE + math.floor(x + 0.5)]) - FIRST
+        if letter == 0:
+            return trail, "flat"
+        angle = 2 * math.pi * (letter - 1) / (LETTERS - 1)
+        there = (x + 0.5 * math.cos(angle), y + 0.5 * math.sin(angle))
+        trail.append((min(max(there[0], 0), SIDE - 1), min(max(there[1], 0), SIDE - 1)))
+        if trail[-1] != there:
+            return trail, "edge"
+        if len(trail) > 10 and math.dist(trail[-1], trail[-11]) < 1.5:
+            return trail, "valley"
+    return trail, "way"
+
+
 def test_the_ball_rolls_as_python_does_by_the_same_directions_and_anew_for_another_lambda(reader, kept):
     page = reader("hills", reduced_motion="reduce")
     ball = page.get_by_role("slider", name="Ball")
-    starts = {
-        (10, 30): {},
-        (13, 20): {"ArrowRight": 3, "PageDown": 2},
-        (0, 32): {"ArrowLeft": 15, "ArrowUp": 12},
-        (1, 40): {"ArrowRight": 1, "PageUp": 2},
-    }
-    for start, keys in starts.items():
-        for key, times in keys.items():
-            for _ in range(times):
-                ball.press(key)
+    right, left, up = (["ArrowRight"], ["ArrowLeft"], ["ArrowUp"])
+    moves = ([], 3 * right + 2 * ["PageDown"], 15 * left + 12 * up, right + 2 * ["PageUp"])
+    for start, keys in zip(((10, 30), (13, 20), (0, 32), (1, 40)), moves, strict=True):
+        for key in keys:
+            ball.press(key)
         assert ball.get_attribute("aria-valuetext") == place(*start)
         assert same(rolled(page), roll(kept["ways"][1], start)), start
     ways = [roll(way, start) for way in kept["ways"]]

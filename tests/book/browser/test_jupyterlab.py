@@ -1,7 +1,5 @@
 """JupyterLab as a reader meets it: run a notebook, press a key on a slider, drag an item; the kernel answers."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,8 +1,5 @@
 """What a browser keeps for its reader: the path taken, what was read, predicted, answered; and what is searched for."""
 
-from __future__ import annotations
-
-import json
 import re
 from urllib.parse import unquote
 
@@ -281,10 +278,6 @@ def test_a_chapter_offers_its_notebook_and_its_exercises(reader):
     page = reader("chapters/02_blackbox_differentiation.html")
     links = page.locator(".about-page a[download]")
     assert links.all_inner_texts() == ["Notebook", "Exercises"]
-    for link in links.all():
-        path = (walk.HTML / "chapters" / link.get_attribute("href")).resolve()
-        made = json.loads(path.read_text(encoding="utf-8"))
-        assert made["cells"] and not any(cell.get("outputs") for cell in made["cells"])
     page.get_by_role("button", name="Notebooks of this page").click()
     expect(page.locator(".article-header-buttons .dropdown-item:visible")).to_have_text(["Notebook", "Exercises"])
     assert not reader("glossary.html").locator(".about-page a[download]").count()

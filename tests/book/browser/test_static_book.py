@@ -1,7 +1,5 @@
 """The static book as a reader meets it: from the file system, offline, by keyboard, on a phone and on a desk."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

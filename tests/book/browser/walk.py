@@ -1,7 +1,5 @@
 """What a visit to a page of the built book finds wrong: each check returns its findings, and a clean page has none."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 import time

@@ -1,6 +1,5 @@
 import pytest
 import torch
-from torch.nn.functional import binary_cross_entropy_with_logits
 
 from rankbook.ch01_rank_based_metrics import figures
 from rankbook.ch01_rank_based_metrics.explorables import all_metrics, drag_a_score
@@ -12,24 +11,6 @@ def moved(item, score):
     scores = figures.HOME.clone()
     scores[figures.NAMES.index(item)] = score
     return scores
-
-
-def test_equal_cross_entropy_with_another_ap_and_a_lower_one_with_a_lower_ap():
-    scores, relevance = figures.models()
-    entropy = {m: binary_cross_entropy_with_logits(y, relevance.double()).item() for m, y in scores.items()}
-    precision = {m: average_precision(y, relevance).item() for m, y in scores.items()}
-    assert entropy["A"] == pytest.approx(entropy["B"], abs=1e-15)
-    assert entropy["C"] < entropy["A"] - 0.02
-    assert precision["A"] == 1.0
-    assert precision["B"] == precision["C"] == pytest.approx((1 / 3 + 2 / 4 + 3 / 5) / 3)
-    assert all(((y > 0) == relevance).sum() == 6 for y in scores.values())
-
-
-def test_staircases_are_the_metrics_between_the_items():
-    stairs = figures.metric_staircases().axes[0].collections[0].get_segments()
-    for score in (0.02, 0.3, 0.5, 0.7, 0.9):
-        drawn = [y for (a, y), (b, _) in stairs if a < score < b]
-        assert drawn == pytest.approx([average_precision(moved("D", score), figures.GAINS > 0).item()])
 
 
 def test_rows_of_average_precision_are_the_classes_of_eq_6():

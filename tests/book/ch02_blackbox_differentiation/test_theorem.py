@@ -1,11 +1,8 @@
 """The theorem of chapter 2 holds for solvers that minimise, and fails for everything else; what the study sweeps."""
 
-import numpy as np
-import pytest
 import torch
 
 from rankbook.ch02_blackbox_differentiation import study
-from rankedu.blackbox import differentiate
 from rankedu.solvers import assignment, ranking, shortest_path
 
 
@@ -54,15 +51,3 @@ def test_fails_for_a_solver_that_does_not_minimise():
 def test_a_tie_may_never_agree():
     c, tied = torch.tensor([1.0, 0.0], dtype=torch.float64), torch.zeros(1, 2, dtype=torch.float64)
     assert not study.agreeing(lambda y: torch.eye(2).to(y)[y.argmin(-1)], c, [1.0, 1e-3], tied).any()
-
-
-def test_the_sweep_is_algorithm_1():
-    lams = np.array([0.05, 1.0, 20.0])
-    share, length = study.strength_sweep(lams, draws=50)
-    scores = np.random.default_rng(0).standard_normal((50, 6))
-    for lam, zero, mean in zip(lams, share, length, strict=True):
-        y = torch.from_numpy(scores).requires_grad_()
-        differentiate(ranking, float(lam))(y)[:, :2].mean(-1).sum().backward()
-        norms = y.grad.norm(dim=-1).numpy()
-        assert mean == pytest.approx(norms.mean())
-        assert zero == (norms == 0).mean()

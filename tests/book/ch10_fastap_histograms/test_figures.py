@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch10_fastap_histograms import explorables, figures, study
+from rankbook.ch10_fastap_histograms import explorables, study
 from rankbook.kit.relief import surface, view
 from rankedu.losses import APLoss, FastAPLoss
-from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
 
 
@@ -18,27 +17,11 @@ def test_the_two_readings_of_a_histogram_are_those_of_the_losses():
         torch.testing.assert_close(soft, APLoss(HistogramRanker(bins))(scores, relevance))
 
 
-def test_the_five_items_by_hand():
-    positives, others = ([bar.get_height() for bar in bars] for bars in figures.soft_bins().axes[1].containers)
-    assert positives == [0, 1, 0.5, 0.5, 0] and others == [0.5, 0.5, 1, 0.5, 0.5]
-    five, relevant = torch.tensor([figures.FIVE]), torch.tensor([figures.RELEVANT])
-    assert study.fast_ap(five, relevant, 4).item() == pytest.approx((1 / 2 + 1.5 / 3.5 / 2 + 2 / 4.5 / 2) / 2)
-    assert study.soft_rank_ap(five, relevant, 4).item() == pytest.approx((1 / 1.75 + 2 / 3.875) / 2)
-
-
 def test_more_bins_come_closer_to_the_true_landscape():
     seen = view(30)
     off = {b: surface(seen, HistogramRanker(b, study.SCORE_RANGE)) - seen.staircase for b in (5, 10, 20, 40, 20000)}
     errors = [np.abs(height[seen.inside]).mean() for height in off.values()]
     assert errors == sorted(errors, reverse=True) and errors[0] > 4 * errors[-2] and errors[-1] < 0.05
-
-
-def test_fast_ap_keeps_losing_what_was_predicted():
-    scores, relevance = study.similarities()
-    lost = (average_precision(scores, relevance) - study.fast_ap(scores, relevance, 100_000)).mean().item()
-    assert lost == pytest.approx(study.limit_of_the_loss(scores, relevance).mean().item(), rel=0.1)
-    fast, soft = study.measure_bias(20480)
-    assert abs(soft) < 1e-4 < 1e-3 < -fast
 
 
 def test_a_lonely_positive_sags_by_the_same_depth_in_all_bins():

@@ -3,7 +3,6 @@ import pytest
 import torch
 
 from rankbook.ch15_baselines import explorables, study
-from rankedu.hierarchy import levels
 
 
 def tangent(steps, at):
@@ -29,27 +28,6 @@ def test_no_loss_pulls_items_of_two_classes_together_but_by_the_hierarchy():
     for name in set(study.LOSSES) - {"happier", "rambo_ap", "smooth_ap"}:
         assert all(study.pulls(name)[i, j] < 1e-6 for i, j in siblings + strangers), name
     assert any(study.pulls("happier")[i, j] > 0 for i, j in siblings)
-
-
-def test_the_other_batches_are_ranked_perfectly_and_one_has_a_common_threshold():
-    same = (levels(study.PATHS) == 2) & ~torch.eye(9, dtype=torch.bool)
-    other = levels(study.PATHS) < 2
-    for angles, common in ((study.UNCALIBRATED, False), (study.SORTED, True)):
-        assert study.measures(study.embed(angles)) == (1.0, pytest.approx(1.0))
-        cosines = study.embed(angles) @ study.embed(angles).T
-        assert (cosines[same].min() > cosines[other].max()) == common
-    assert cosines[same].min() > 0.9 and cosines[other].max() < 0.6
-
-
-def test_folding_keeps_the_metrics_and_only_one_loss():
-    fan = study.embed([0.1 * angle for angle in study.ANGLES])
-    assert study.measures(fan) == pytest.approx(study.measures(study.embed(study.ANGLES)))
-    known = study.knowledge()
-    assert [name for name in study.LOSSES if known[name]["folded"] < 1e-9] == ["rambo_ap"]
-    assert [name for name in study.LOSSES if known[name]["parents"] > 1e-9] == ["csl", "happier"]
-    assert known["normalized_softmax"]["batches"] == pytest.approx(1) and known["smooth_ap"]["batches"] < 0.5
-    blind = {name for name in study.LOSSES if known[name]["uncalibrated"] <= 1e-2}
-    assert blind == {"triplet_semihard", "triplet_distance_weighted", "smooth_ap", "rambo_ap"}
 
 
 @pytest.mark.parametrize("name", explorables.OPTIONS)

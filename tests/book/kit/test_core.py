@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tools.site.explorables import markup, write_frames
 
-from rankbook.ch02_blackbox_differentiation import explorables as blackbox_differentiation
-from rankbook.ch04_interpolated_ranking import explorables as interpolated_ranking
-from rankbook.ch12_surrogates_side_by_side import explorables as surrogates_side_by_side
+from rankbook.ch02_blackbox_differentiation import explorables as ch02
+from rankbook.ch04_interpolated_ranking import explorables as ch04
+from rankbook.ch12_surrogates_side_by_side import explorables as ch12
 from rankbook.kit import explorable as kit
 from rankbook.kit import live, style
 from rankbook.kit.explorable.core import MIME
@@ -67,12 +67,8 @@ def test_it_is_still_the_function_and_without_a_kernel_a_picture_and_an_address(
 
 
 def test_a_frame_for_every_stop_keeps_where_it_is_held_and_the_goals_that_it_reaches(point, tmp_path, monkeypatch):
-    assert [tuple(at.values()) for at in point.grid()][:4] == [
-        ("a", 1, 0.0),
-        ("a", 1, 0.5),
-        ("a", 1, 1.0),
-        ("a", 2, 0.0),
-    ]
+    stops = [tuple(at.values()) for at in point.grid()]
+    assert stops[:4] == [("a", 1, 0.0), ("a", 1, 0.5), ("a", 1, 1.0), ("a", 2, 0.0)]
     frames = write_frames(point, tmp_path / "point")
     assert [frame["file"] for frame in frames] == [f"{i:02d}.webp" for i in range(12)]
     written = [(tmp_path / "point" / frame["file"]).read_bytes() for frame in frames]
@@ -86,9 +82,7 @@ def test_a_frame_for_every_stop_keeps_where_it_is_held_and_the_goals_that_it_rea
     page = markup(point, frames, "../x")
     assert '<img src="../x/00.webp" alt="a, 1, at 0">' in page and page.index("<li>First.") < page.index("<li>Second.")
     assert json.loads(html.unescape(re.search('data-frames="(.*?)"', page).group(1))) == frames
-    assert re.search(
-        '<label for="(.*?)">n</label><input type="range" id="\\1" min="0" max="1" step="1" value="0"', page
-    )
+    assert re.search('<label for="(.*)">n</label><input type="range" id="\\1" min="0" max="1" step="1" value="0"', page)
     assert '<button type="button" data-plays="explorable-draw_point-n">Play</button>' in page
     buttons = '<input type="radio" name="explorable-draw_point-name" value="(\\d)"( checked)?> (.)</label>'
     assert re.findall(buttons, page) == [("0", " checked", "a"), ("1", "", "b")], "names are buttons"
@@ -127,20 +121,16 @@ def test_an_explorable_is_one_that_a_page_can_hold_and_no_slider_drives_it_out_o
     assert list(inspect.signature(found.draw).parameters) == list(controls)
     assert len(controls) <= 2 and len(list(found.grid())) <= 60 and found.caption
     for share in (0, 0.5, 1):
-        named = {
-            name: one.values[int(share * (len(one.values) - 1)) * (name != "seed")] for name, one in controls.items()
-        }
-        made = found(**named)
+        turned = {name: 0 if name == "seed" else int(share * (len(one.values) - 1)) for name, one in controls.items()}
+        made = found(**{name: controls[name].values[place] for name, place in turned.items()})
         assert len(style.description(made).split()) > 5
         made.draw_without_rendering()  # lays the picture out
         for held, where in kit.kept.holds(made, controls, finely=True).items():
             assert len(where["stops"]) == len(controls[held].values)
             assert len({tuple(place) for place in where["stops"]}) > 1
-        painted = [
-            one for axes in made.axes for one in (*axes.images, *axes.collections) if one.get_array() is not None
-        ]
+        drawn = [one for axes in made.axes for one in (*axes.images, *axes.collections) if one.get_array() is not None]
         limits = [(axes.get_xlim(), axes.get_ylim()) for axes in made.axes]
-        looks.add((*made.get_size_inches(), *limits, *(one.get_clim() for one in painted)))
+        looks.add((*made.get_size_inches(), *limits, *(one.get_clim() for one in drawn)))
     assert len(looks) == 1, "axes and colours mean the same everywhere; only a seed has heights of its own"
     for control in controls.values():
         assert set(control.stops) <= set(control.values) and control.default in control.stops
@@ -148,21 +138,16 @@ def test_an_explorable_is_one_that_a_page_can_hold_and_no_slider_drives_it_out_o
     assert names.count(found.name) == 1, "a page finds it by its name, and so does an address that was sent"
 
 
-MAPS = (
-    interpolated_ranking.interpolation_landscape,
-    surrogates_side_by_side.method_and_strength,
-    blackbox_differentiation.two_dimensional_section,
-)
+MAPS = (ch04.interpolation_landscape, ch12.method_and_strength, ch02.two_dimensional_section)
 
 
 @pytest.mark.parametrize("lam", [0.001, 0.1, 10.0])
 def test_it_is_minus_the_gradient_of_algorithm_1(lam):
     found, section = ground_of(MAPS[0](lam=lam, seed=2)), random_section(seed=2)
-    places = Section(section.origin, section.u, section.v, interpolated_ranking.EXTENT, SIDE)
+    places = Section(section.origin, section.u, section.v, ch04.EXTENT, SIDE)
     down = -section_gradient(places, random_coefficients(seed=2), lam)
-    ways, heights = (
-        np.array([ord(one) - FIRST for one in text]).reshape(SIDE, SIDE) for text in (found.way, found.loss)
-    )
+    letters = np.array([[ord(one) for one in text] for text in (found.way, found.loss)])
+    ways, heights = (letters - FIRST).reshape(2, SIDE, SIDE)
     assert ((ways == 0) == (down == 0).all(-1)).all()
     angle = 2 * np.pi * (ways - 1) / (LETTERS - 1)
     along = (down * np.stack([np.cos(angle), np.sin(angle)], -1)).sum(-1)
@@ -179,7 +164,7 @@ def test_the_box_is_that_of_the_map_and_the_live_widget_has_it():
         left, top, width, height = ground_of(made).box
         assert min(left, top) > 0 and max(left + width, top + height) < 1
         assert width * wide == pytest.approx(height * high, rel=0.03), "what is square is kept as a square"
-    assert ground_of(interpolated_ranking.secant()) is None
+    assert ground_of(ch04.secant()) is None
     lam, _, picture, _ = widget(MAPS[0]).children
     lam.value = lam.options[-1][1]
     assert picture.ground == ground_of(MAPS[0](lam=lam.value))._asdict()

@@ -1,7 +1,5 @@
 """The built book: internal links, no outside resource, alternative texts, sizes. Needs `make book` or `make test`."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

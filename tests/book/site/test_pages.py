@@ -96,9 +96,7 @@ def test_what_stands_beside_the_story_is_folded_and_nothing_else(tmp_path):
 
 
 PAGES = sorted(path for folder in ("chapters", "labs") for path in (pairs.ROOT / "book" / folder).glob("*.md"))
-PREDICTION = re.compile(
-    r"\{admonition\} Predict\n:class: predict ?(\w*)\n(.*?)\n:::\n(.*?)\{admonition\} Reveal", re.DOTALL
-)
+PREDICTION = re.compile(r"(?s)\{admonition\} Predict\n:class: predict ?(\w*)\n(.*?)\n:::\n(.*?)\{admonition\} Reveal")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)

@@ -47,11 +47,8 @@ def hap(relevance):
 
 
 #: What a check may use.
-SCOPE = {
-    name: value
-    for part in (contestants, blackbox, hierarchy, losses, metrics, rankers, solvers)
-    for name, value in vars(part).items()
-}
+SCOPE = vars(contestants) | vars(blackbox) | vars(hierarchy) | vars(losses) | vars(metrics) | vars(rankers)
+SCOPE |= vars(solvers)
 SCOPE |= {"t": t, "b": b, "close": close, "gradient": gradient, "gradient_of_rank": gradient_of_rank, "hap": hap}
 SCOPE |= {"torch": torch, "np": np, "math": math, "itertools": itertools, "rank": rankedu.rank, "reference": reference}
 SCOPE["answer"] = lambda name: find(name).reference

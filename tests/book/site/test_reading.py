@@ -1,17 +1,12 @@
 """What the front page says of the way through the book is true of the chapters; paths and slides are whole."""
 
-import json
 import re
 
 import pace
 import pytest
 from bs4 import BeautifulSoup
-from docutils.core import publish_doctree
-from tools.notebooks import pairs
-from tools.site import book_map, excerpts, labels, reading
+from tools.site import book_map, labels, reading
 from tools.teaching import lectures, slides
-
-from rankbook.kit import style
 
 CHAPTERS = reading.chapters()
 DATA = reading.script_data()
@@ -68,20 +63,10 @@ def test_the_idea_takes_thirty_minutes_and_the_theory_misses_no_chapter_before_a
     assert list(ways["teach"].steps) == ["teaching", *taught]
 
 
-def test_pages_have_their_minutes_and_predictions_in_a_script_that_needs_no_network(tmp_path):
+def test_pages_have_their_minutes_and_predictions():
     for page, told in DATA["pages"].items():
         text = (reading.BOOK / page).with_suffix(".md").read_text(encoding="utf-8")
         assert told["minutes"] >= 1 and told["predictions"] == len(re.findall(r"\} Predict\b", text)), page
-    reading.write_script(tmp_path)
-    head, _, told = (tmp_path / "paths.js").read_text(encoding="utf-8").partition("window.bookPaths = ")
-    assert head.startswith("/*") and json.loads(told.rstrip(";\n")) == DATA
-
-
-def test_an_excerpt_for_the_search_has_the_prose_of_its_section_alone():
-    page = "A page\n======\nFirst words, with *emphasis*.\n\n.. math:: x^2\n\n::\n\n   code()\n\n"
-    page += "Within\n------\n- one\n- two\n\nDeeper\n~~~~~~\nLast words.\n\n.. raw:: html\n\n   <svg></svg>\n"
-    found = excerpts.sections(publish_doctree(page, settings_overrides={"doctitle_xform": False}))
-    assert found == {"": "First words, with emphasis.", "within": "one two", "deeper": "Last words."}
 
 
 def test_there_are_four_lectures_each_with_questions_and_figures_of_its_chapters():
@@ -102,19 +87,3 @@ def test_there_are_four_lectures_each_with_questions_and_figures_of_its_chapters
             cells = re.findall(r"^```\{code-cell\}.*?^```$", text, re.DOTALL | re.MULTILINE)
             [cell] = [cell for cell in cells if re.search(rf"name: {slide.label}$", cell, re.MULTILINE)]
             assert f"{slide.draw.rpartition('.')[2]}()" in cell
-
-
-def test_the_slides_of_a_lecture_need_nothing_beside_themselves(monkeypatch):
-    made, _ = style.figure()
-    monkeypatch.setattr(lectures.Picture, "figure", lambda slide: style.describe(made, f"What {slide.label} shows."))
-    lecture = LECTURES[1]
-    page = BeautifulSoup(slides.page(lecture), "html.parser")
-    assert len(page.select("section.slide")) == len(lecture.slides) + 2 == len(page.find_all(["h1", "h2"]))
-    assert all(image["src"].startswith("data:image/svg+xml") for image in page.find_all("img"))
-    assert all(image["alt"].startswith("What fig-") for image in page.find_all("img"))
-    assert not page.find_all(["link", "iframe"]) and not page.select("script[src]")
-    ids = [tag["id"] for tag in page.find_all(id=True)]
-    assert len(ids) == len(set(ids)) and {tag["aria-labelledby"] for tag in page.select("section")} <= set(ids)
-    assert "_generated/lectures.md" in (pairs.ROOT / "book" / "teaching.md").read_text(encoding="utf-8")
-    files = [f'href="_static/slides/{lectures.file_name(lecture)}"' for lecture in LECTURES]
-    assert all(file in lectures.markdown() for file in files)

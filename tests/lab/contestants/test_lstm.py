@@ -41,9 +41,8 @@ def test_the_counterexample_to_equivariance():
         parameter.zero_()
     ranker.head.bias.copy_(torch.tensor([0.5, 1.0]))
     y, generator = torch.tensor([0.9, 0.1], dtype=torch.float64), torch.Generator().manual_seed(3)
-    assert (
-        ranker(y).tolist() == ranker(y.flip(0)).tolist() == ranker.among(y, everyone, where=everyone).tolist() == [1, 2]
-    )
+    answers = ranker(y), ranker(y.flip(0)), ranker.among(y, everyone, where=everyone)
+    assert [answer.tolist() for answer in answers] == [[1, 2]] * 3
     swapped = [torch.equal(torch.randperm(2, generator=generator), torch.tensor([1, 0])) for _ in range(8)]
     assert 0 < sum(swapped) < 8
     assert equivariance_error(ranker, y, draws=8, seed=3) == sum(swapped) / 8

@@ -74,25 +74,17 @@ TREES = {
         {f"Ebay_{p}.txt": "\n".join([HEADS, *PRODUCTS[p]]) for p in PRODUCTS},
         [line.split()[3] for lines in PRODUCTS.values() for line in lines],
     ),
-    "inshop": (
-        {"Eval/list_eval_partition.txt": CLOTHES},
-        [f"Img/{line.split()[0]}" for line in CLOTHES.split("\n")[2:]],
-    ),
+    "inshop": ({"Eval/list_eval_partition.txt": CLOTHES}, [f"Img/{at.split()[0]}" for at in CLOTHES.split("\n")[2:]]),
     "inat_base": (INAT, [*CREATURES["train"], *CREATURES["test"]]),
     "inat_full": (INAT | {"categories.json": json.dumps(TAXONOMY)}, [*CREATURES["train"], *CREATURES["test"]]),
-    "dyml_vehicle": dyml(*LEVELS),
-    "dyml_animal": dyml(*LEVELS),
-    "dyml_product": dyml(),
 }
+TREES |= {"dyml_vehicle": dyml(*LEVELS), "dyml_animal": dyml(*LEVELS), "dyml_product": dyml()}
 DENIM, DRESS = ("MEN/Denim", "id_00000001"), ("WOMEN/Dresses", "id_00000002")
 FINE = [("0", "3", "8")] * 2 + [("1", "4", "9")]
 VEHICLES = {"train": FINE, "query": [("6",)], "gallery": [("5",), ("6",)], "test": [("6",), ("5",), ("6",)]}
 #: Of each data set the names of the labels in each split, from root to leaf.
 PATHS = {
-    "cub": {
-        "train": [(name,) for name in BIRDS[:100] for _ in range(2)],
-        "test": [(n,) for n in sorted(BIRDS[100:] * 2)[:5]],
-    },
+    "cub": {"train": [(n,) for n in sorted(BIRDS[:100] * 2)], "test": [(n,) for n in sorted(BIRDS[100:] * 2)[:5]]},
     "sop": {"train": [("bicycle", "1")] * 2 + [("mug", "2")], "test": [("mug", "3")] * 2},
     "inshop": {"train": [DENIM] * 2, "query": [DRESS], "gallery": [DRESS] * 2, "test": [DRESS] * 3},
     "inat_base": {"train": [("Aves", "7")] * 2 + [("Plantae", "2")], "test": [("Aves", "5")] * 2},
@@ -100,8 +92,7 @@ PATHS = {
         "train": [(*BOOBIES, "Morus", "7 species 7")] * 2 + [("Plantae", *"PCOF", "Morus", "2 species 2")],
         "test": [(*BOOBIES, "Sula", "5 species 5")] * 2,
     },
-    "dyml_vehicle": VEHICLES,
-    "dyml_animal": VEHICLES,
+    **dict.fromkeys(("dyml_vehicle", "dyml_animal"), VEHICLES),
     "dyml_product": {"train": FINE, "test": [("0", "1", "2")] * 2},
 }
 
@@ -303,10 +294,8 @@ def test_the_owner_counts_from_one_and_a_box_holds_its_last_pixel(tmp_path, voc,
     assert target["boxes"].tolist() == [[0, 0, 1, 1]], "one pixel has a width of 1"
     assert [data.names[label - 1] for label in target["labels"].tolist()] == ["dog"]
     image, target = data[-1]
-    assert target["boxes"].tolist() == [[2, 3, 10, 20], [10, 4, 40, 30]] and target["difficult"].tolist() == [
-        True,
-        False,
-    ]
+    assert target["boxes"].tolist() == [[2, 3, 10, 20], [10, 4, 40, 30]]
+    assert target["difficult"].tolist() == [True, False]
     assert all(torch.equal(data.target(1)[key], target[key]) for key in target) and data.flips
     annotation(voc, "2007_1")
     empty = data.target(0)
@@ -367,12 +356,8 @@ def test_what_is_damaged_missing_or_wrong_is_named(tmp_path, voc, refused):
 def test_check_counts_what_the_owner_counts_and_names_what_is_missing_or_wrong(tmp_path, voc, monkeypatch):
     report = check("voc", tmp_path)
     found = {(count.part, count.what): count.found for count in report.counts}
-    for part, counts in {
-        "2007 trainval": [2, 2, 1, 3],
-        "2012 trainval": [2, 2, 1, 3],
-        "2007 test": [1, 1, 0, 1],
-    }.items():
-        assert [found[part, what] for what in ("images", "objects", "difficult", "classes")] == counts
+    for part, counts in (("2007 trainval", (2, 2, 1, 3)), ("2012 trainval", (2, 2, 1, 3)), ("2007 test", (1, 1, 0, 1))):
+        assert tuple(found[part, what] for what in ("images", "objects", "difficult", "classes")) == counts
     told = {(part, what) for part, counts in DETECTION["voc"].counts.items() for what in counts}
     assert told <= set(found), "every published count is compared"
     assert not report.problems and not report.ok

@@ -32,11 +32,8 @@ class Tiny(nn.Module):
 @pytest.fixture
 def torchvision(monkeypatch, tmp_path):
     """A stand-in for the library, and an empty folder for its weights."""
-    fake, kinds = (
-        ModuleType("torchvision"),
-        SimpleNamespace(IMAGENET1K_V1=SimpleNamespace(url="https://x.org/tiny.pth")),
-    )
-    fake.__version__ = "0.0"
+    fake, kinds = ModuleType("torchvision"), SimpleNamespace()
+    kinds.IMAGENET1K_V1, fake.__version__ = SimpleNamespace(url="https://x.org/tiny.pth"), "0.0"
     fake.models = SimpleNamespace(resnet34=lambda weights: Tiny(), resnet50=lambda weights: Tiny(16))
     fake.models.ResNet34_Weights = fake.models.ResNet50_Weights = kinds
     monkeypatch.setitem(sys.modules, "torchvision", fake)

@@ -227,10 +227,8 @@ def test_the_best_of_several_is_so_in_the_metric_of_the_rule_and_the_slope_is_th
     chosen = {name: {"val": metrics} for name, metrics in val.items()}
     for metric, best in (("H-AP", "happier"), ("R@1", "smooth_ap")):
         rule = {"plus": "happier", "metric": metric}
-        several, one = (
-            verdict._contrast(rule | {"minus": minus}, 0.0, records, chosen)
-            for minus in (["happier", "smooth_ap"], [best])
-        )
+        parts = [rule | {"minus": minus} for minus in (["happier", "smooth_ap"], [best])]
+        several, one = (verdict._contrast(part, 0.0, records, chosen) for part in parts)
         assert np.array_equal(several.sums, one.sums) and (best == "smooth_ap") == several.sums.any()
     part = {"slope": {1: "smooth_ap", 2: "happier", 5: "later"}, "metric": "AP of characters"}
     values = [[record.metrics["AP of characters"] for record in records[name]] for name in part["slope"].values()]

@@ -65,9 +65,8 @@ def test_the_bootstrap_is_the_definition():
     drawn = [(values[rows[:, :, None], columns[:, None]]).sum((1, 2)) for values in (found.sums, found.counts)]
     expected, samples = drawn[0] / drawn[1], bootstrap(found)
     assert samples.shape == (10_000,) and samples.mean() == pytest.approx(expected.mean(), abs=0.01)
-    assert np.quantile(samples, [0.025, 0.25, 0.75, 0.975]) == pytest.approx(
-        np.quantile(expected, [0.025, 0.25, 0.75, 0.975]), abs=0.03
-    )
+    places = [0.025, 0.25, 0.75, 0.975]
+    assert np.quantile(samples, places) == pytest.approx(np.quantile(expected, places), abs=0.03)
 
 
 def test_few_letters_of_unequal_size_are_covered():

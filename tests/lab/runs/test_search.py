@@ -68,9 +68,8 @@ def test_the_spread_and_the_importance_tell_how_much_hangs_on_the_settings():
     assert two.spread()["upper quartile"] == pytest.approx(0.3) and two.best.value == 0.4
     space = {"rate": Between(1e-4, 1e-1, log=True), "idle": Between(0.0, 1.0), "bins": Between(2, 9, whole=True)}
     draw = random.Random(7)
-    points = [
-        {"rate": 10 ** draw.uniform(-4, -1), "idle": draw.random(), "bins": draw.randint(2, 9)} for _ in range(20)
-    ]
+    drawn = [(10 ** draw.uniform(-4, -1), draw.random(), draw.randint(2, 9)) for _ in range(20)]
+    points = [dict(zip(space, values, strict=True)) for values in drawn]
     tried = [(point, -((math.log10(point["rate"]) + 2) ** 2)) for point in points]
     found = importances(space, [*tried, (points[0], None)])
     assert list(found) == list(space) and sum(found.values()) == pytest.approx(1) and 0.7 < found["rate"] < 0.95

@@ -37,12 +37,8 @@ def happier(data):
     return proxies(data, HAPPIERLoss)
 
 
-MANY = Recipe("adamw", weight_decay=0.1, head_lr=10.0, loss_lr=5.0, schedule="one_cycle", clip=1.0, head_only=2)
-CASES = {
-    "memory": (memory, {}),
-    "one_cycle": (proxies, {"recipe": MANY}),
-    "happier": (happier, {"paths": True, "recipe": Recipe("sgd", schedule="cosine", warmup=3, chunk=8)}),
-}
+MANY = Recipe("adamw", 0.1, head_lr=10.0, loss_lr=5.0, schedule="one_cycle", clip=1.0, head_only=2, chunk=8)
+CASES = {"memory": (memory, {}), "proxies": (happier, {"paths": True, "recipe": MANY})}
 
 
 def run(data, make_loss, folder, *, cut=None, channels=(4, 8, 16), **settings):

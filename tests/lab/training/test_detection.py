@@ -15,7 +15,7 @@ from rankedu.metrics import evaluate_detections
 from rankedu.rankers import BlackboxRanker
 from ranklab.datasets import Scenes
 from ranklab.models import build_detector
-from ranklab.training import Recipe, checkpoints, detect, detection, evaluate_detector, proposal_scores, train_detector
+from ranklab.training import Recipe, detect, detection, evaluate_detector, proposal_scores, train_detector
 from ranklab.training import detection_batches as shown
 from ranklab.training.logs import read_log
 
@@ -47,7 +47,7 @@ class Fake(nn.Module):
     def __init__(self):
         super().__init__()
         self.norm, self.score = nn.BatchNorm1d(3), nn.Linear(3, 3)
-        self.steps, self.roi_heads = 0, SimpleNamespace(mark=print)
+        self.roi_heads = SimpleNamespace(mark=print)
 
     def forward(self, images, targets=None):
         colours = torch.stack([image.mean((1, 2)) for image in images])
@@ -58,6 +58,13 @@ class Fake(nn.Module):
         labels = torch.cat([target["labels"] for target in targets]).clamp(min=0)
         classes = nn.functional.cross_entropy(scores, labels)
         return {"loss_classifier": classes, "loss_box_reg": scores.square().mean(), "cross_entropy": classes.detach()}
+
+
+class Refusing(Fake):
+    """Its loss refuses what it gets, and its weights are finite."""
+
+    def forward(self, images, targets=None):
+        raise ValueError("class_logits must not contain NaN")
 
 
 def run(folder=None, *, net=None, **settings):
@@ -81,7 +88,8 @@ def test_bad_settings_and_a_foreign_checkpoint_are_named(tmp_path, refused):
     )
     refused((lambda settings=settings: run(tmp_path, **settings), error, message) for settings, error, message in rows)
     none = (lambda: train_detector(Fake(), Pictures(0), steps=1, lr=0.1), ValueError, "must have pictures, got 0")
-    refused([none])
+    odd = (lambda: run(net=Refusing()), ValueError, "class_logits must not contain NaN")  # as it said, for it is sound
+    refused([none, odd])
 
 
 def made(data, steps=7, **settings):
@@ -133,33 +141,6 @@ def test_the_seed_decides_and_the_log_has_all_losses(tmp_path):
     assert "AP50" in rows[2] and "AP50 11-point" in rows[5] and "AP50" not in rows[0]
 
 
-class Exploding(Fake):
-    """A loss that is not finite, or weights that are not, which a loss on ranks refuses; or another fault."""
-
-    kind = "loss"
-
-    def forward(self, images, targets=None):
-        self.steps += 1
-        if self.steps == 4 and self.kind != "loss":
-            self.score.weight.data.fill_(torch.nan if self.kind == "weights" else 1)
-            raise ValueError("class_logits must not contain NaN")
-        losses = super().forward(images, targets)
-        return {**losses, "loss_box_reg": losses["loss_box_reg"] * (torch.inf if self.steps == 4 else 1)}
-
-
-def test_what_explodes_is_named_and_leaves_the_last_good_checkpoint(tmp_path, monkeypatch):
-    for kind, error, message in (
-        ("loss", FloatingPointError, "loss must stay finite, got inf at step 4"),
-        ("weights", FloatingPointError, "loss must stay finite, got nan at step 4"),
-        ("other", ValueError, "class_logits must not contain NaN"),
-    ):
-        monkeypatch.setattr(Exploding, "kind", kind)
-        with pytest.raises(error, match=message):
-            run(tmp_path, net=Exploding(), test=None, checkpoint_every=1, resume=False)
-        found = checkpoints.load(tmp_path / "checkpoint.pt")
-        assert found["step"] == 3 and all(tensor.isfinite().all() for tensor in found["network"].values())
-
-
 def test_detections_are_those_of_the_network_in_order_and_evaluation_is_their_metric():
     torch.manual_seed(0)
     net, data = Fake().train(), Pictures()
@@ -189,7 +170,7 @@ def test_a_faster_rcnn_learns_from_the_ap_loss_and_is_evaluated(tmp_path):
     """A few steps for real; the rest of the loop is tested with a fake."""
     train, test = Scenes("train", images=10), Scenes("test", images=6)
     settings = {"lr": 2e-3, "batch_size": 4, "test": test, "progress": False, "recipe": Recipe(clip=10.0)}
-    net, again = detector(), detector()
+    net = detector()
     history = train_detector(net, train, steps=6, folder=tmp_path, **settings)
     rows = read_log(tmp_path / "log.csv")
     assert set(rows[0]) == {"step", "loss", "lr", "cross_entropy", *detection.LOSSES}
@@ -199,10 +180,6 @@ def test_a_faster_rcnn_learns_from_the_ap_loss_and_is_evaluated(tmp_path):
     assert all(len(found["boxes"]) > 0 for found in detect(net, test))
     logits, labels = proposal_scores(net, test)
     assert logits.shape == (len(labels), 21) and (labels > 0).any() and (labels == 0).any()
-    train_detector(detector(), train, steps=3, folder=tmp_path / "cut", **settings)
-    resumed = train_detector(again, train, steps=6, folder=tmp_path / "cut", **settings)
-    assert resumed.losses == history.losses
-    torch.testing.assert_close(again.state_dict(), net.state_dict(), rtol=0, atol=0)  # the memory, too
     nn.init.constant_(net.roi_heads.box_head.fc6.weight, torch.nan)
     with pytest.raises(FloatingPointError, match="loss must stay finite, got nan at step 1 "):
         train_detector(net, train, steps=1, **settings)

@@ -25,8 +25,8 @@ ORACLES = {
     "cosine": (Recipe(schedule="cosine"), lambda o: lr_scheduler.CosineAnnealingLR(o, STEPS)),
     "one_cycle": (Recipe(schedule="one_cycle"), lambda o: lr_scheduler.OneCycleLR(o, 1.0, STEPS)),
     "steps": (
-        Recipe(schedule="steps", milestones=(10, 25), decay=0.5),
-        lambda o: lr_scheduler.MultiStepLR(o, [10, 25], 0.5),
+        Recipe(schedule="steps", milestones=(9, 25), decay=0.5),
+        lambda o: lr_scheduler.MultiStepLR(o, [9, 25], 0.5),
     ),
     "constant": (Recipe(), lambda o: lr_scheduler.ConstantLR(o, 1.0)),
     "warmup": (Recipe(warmup=8), lambda o: lr_scheduler.LinearLR(o, 1 / 8, 1.0, 7)),
@@ -117,10 +117,8 @@ def test_a_device_is_picked_by_name_if_it_is_there(monkeypatch):
                 pick_device(name)
 
 
-LOSSES = {
-    "smooth_ap": OnEmbeddings(SmoothAPLoss(0.1)),
-    "recall": OnEmbeddings(RecallLoss(BlackboxRanker(lam=4.0), margin=0.1)),
-}
+RECALL = RecallLoss(BlackboxRanker(lam=4.0), margin=0.1)
+LOSSES = {"smooth_ap": OnEmbeddings(SmoothAPLoss(0.1)), "recall": OnEmbeddings(RECALL)}
 LABELS = torch.arange(12) // 3
 
 

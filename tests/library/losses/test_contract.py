@@ -1,7 +1,5 @@
 """What every loss keeps, whatever it computes; each has what is its own in a test of its own."""
 
-from __future__ import annotations
-
 import math
 import warnings
 
@@ -228,9 +226,8 @@ def test_the_fast_path_is_the_readable_one(monkeypatch, case):
     tiny = torch.finfo(torch.float32).smallest_normal * torch.finfo(torch.float32).eps
     for number, (path, dtype) in enumerate((p, d) for p in PATHS.values() for d in (torch.float32, torch.float64)):
         for name, value in path.items():
-            monkeypatch.setitem(tiles.TILE, "cpu", value) if name == "TILE" else monkeypatch.setattr(
-                packed, name, value
-            )
+            of = (tiles.TILE, "cpu") if name == "TILE" else (vars(packed), name)
+            monkeypatch.setitem(*of, value)
         for ties in (False, True):
             y = 0.5 * random(2, 3, 31, seed=number, dtype=dtype).clamp(-2, 2)
             relevant, where = coin(2, 3, 31, p=0.1 * (1 + number % 6), seed=number), coin(2, 3, 31, p=0.8, seed=number)
@@ -346,17 +343,12 @@ def learnt(kind, method, *setting):
 BOTH_WAYS = pytest.mark.parametrize("way", [lambda loss: loss, readable()], ids=["fast", "readable"])
 
 
+HARD, SOFT = BlackboxRanker(60.0), SigmoidRanker(0.1)
+LEARNT = learnt(BlackboxRanker, "_ranks", 60.0), learnt(SigmoidRanker, "step", 0.1)
+
+
 @BOTH_WAYS
-@pytest.mark.parametrize(
-    "ranker",
-    [
-        BlackboxRanker(60.0),
-        learnt(BlackboxRanker, "_ranks", 60.0),
-        SigmoidRanker(0.1),
-        learnt(SigmoidRanker, "step", 0.1),
-    ],
-    ids=repr,
-)
+@pytest.mark.parametrize("ranker", [HARD, SOFT, *LEARNT], ids=repr)
 def test_what_the_loss_has_to_learn(ranker, way):
     scores, relevance, _ = batch(LOSSES["ap"])
     loss, temperature = Weighed(ranker), torch.tensor(1.3, dtype=torch.float64, requires_grad=True)
@@ -370,7 +362,7 @@ def test_what_the_loss_has_to_learn(ranker, way):
 
 
 @BOTH_WAYS
-@pytest.mark.parametrize("ranker", [BlackboxRanker(60.0), SigmoidRanker(0.1)], ids=repr)
+@pytest.mark.parametrize("ranker", [HARD, SOFT], ids=repr)
 def test_a_closure_learns_too_and_what_has_no_derivative_gives_a_loss_without_one(ranker, way):
     """What stands in no module, and was made of something else; backward() complains of a table of numbers."""
     scores, relevance, _ = batch(LOSSES["ap"])

@@ -59,11 +59,8 @@ def compute(function, args, kwargs):
         return x.held if isinstance(x, Elsewhere) else torch.device("cpu") if isinstance(x, torch.device) else x
 
     found = function(*tree_map(here, args), **tree_map(here, kwargs))
-    if copied:
-        return found
-    return tree_map(
-        lambda x: Elsewhere(x) if isinstance(x, torch.Tensor) and not isinstance(x, Elsewhere) else x, found
-    )
+    bare = lambda x: isinstance(x, torch.Tensor) and not isinstance(x, Elsewhere)  # noqa: E731
+    return found if copied else tree_map(lambda x: Elsewhere(x) if bare(x) else x, found)
 
 
 class Made(TorchDispatchMode):
@@ -78,10 +75,8 @@ class Made(TorchDispatchMode):
 @pytest.fixture
 def elsewhere(monkeypatch):
     """Lay a tensor elsewhere; autocast, which does not know the place, does nothing there."""
-    real = torch.autocast
-    monkeypatch.setattr(
-        torch, "autocast", lambda k, **more: contextlib.nullcontext() if k == "meta" else real(k, **more)
-    )
+    real, nothing = torch.autocast, contextlib.nullcontext()
+    monkeypatch.setattr(torch, "autocast", lambda kind, **more: nothing if kind == "meta" else real(kind, **more))
     Elsewhere.waits.clear()
     with Made():
         yield lambda tensor: Elsewhere(tensor.detach().clone())

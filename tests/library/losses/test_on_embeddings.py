@@ -245,10 +245,8 @@ def test_a_level_without_negatives_adds_nothing_and_one_class_is_zero():
     embeddings, proxies, labels = random(3, 6), random(2, 6, seed=1), torch.tensor([0, 1, 1])
     found = value_and_gradients(lambda e: both(e, proxies, CLASSES[labels]), embeddings)
     close(found, value_and_gradients(lambda e: fine(e, proxies, labels), embeddings))
-    for alone, label in (
-        (losses.CSLLoss(CLASSES[:1], 6), CLASSES[:1].expand(3, 3)),
-        (losses.ClusterLoss(1, 6), torch.zeros(3).long()),
-    ):
+    csl = (losses.CSLLoss(CLASSES[:1], 6), CLASSES[:1].expand(3, 3))
+    for alone, label in (csl, (losses.ClusterLoss(1, 6), torch.zeros(3).long())):
         value, *slopes = value_and_gradients(lambda e, p: learnt(alone)(e, p, label), embeddings, proxies[:1])  # noqa: B023
         assert value.item() == 0 and not any(slope.any() for slope in slopes)
 
@@ -350,9 +348,8 @@ CLASS_OF = torch.tensor([0, 2, 0, 1, 3, 0, 1, 0, 0, 2])  # of four classes; the 
 
 
 def on_proposals(scores="log-odds", memory=None):
-    return losses.OnProposals(
-        losses.MAPLoss(SigmoidRanker(0.3), margin=0.1, memory=memory, class_agnostic_weight=0.0), scores
-    )
+    of_classes = losses.MAPLoss(SigmoidRanker(0.3), margin=0.1, memory=memory, class_agnostic_weight=0.0)
+    return losses.OnProposals(of_classes, scores)
 
 
 @pytest.mark.parametrize("scores", SCORES)

@@ -61,10 +61,7 @@ def test_queries_without_a_value_are_nan_and_one_warning_counts_them(name):
 
 def test_rounding_does_not_lift_a_value_above_1():
     gains, close = 0.1 * (1 + (3 * random(500, 8).abs()).round()), random(500, 8, seed=1).abs() / 100
-    for metric, scores, ideal in (
-        (ndcg, gains + close, gains),
-        (hierarchical_average_precision, close, close),
-    ):
+    for metric, scores, ideal in ((ndcg, gains + close, gains), (hierarchical_average_precision, close, close)):
         values = metric(scores, ideal)
         assert values.max() == 1
         torch.testing.assert_close(values, torch.ones(500, dtype=torch.float64))
@@ -123,9 +120,8 @@ def test_the_scale_of_relevance_does_not_matter():
     for n in (1, 9, 60):
         scores, rel, where = random(100, n).mul(n / 4).round(), grades(100, n), coin(100, n, p=0.8)
         rel[:, 0], where[:, 0] = rel[:, 0].clamp(min=1 / 3), True
-        found, ranks = (
-            f(scores, rel, where=where) for f in (hierarchical_average_precision, metrics.hierarchical_rank)
-        )
+        found = hierarchical_average_precision(scores, rel, where=where)
+        ranks = metrics.hierarchical_rank(scores, rel, where=where)
         for y, own, here, h_rank in zip(scores, rel, where, ranks, strict=True):
             expected = reference.h_rank(y[here].tolist(), own[here].tolist())
             assert h_rank[here].tolist() == pytest.approx(expected, rel=1e-12, abs=1e-15) and not h_rank[~here].any()

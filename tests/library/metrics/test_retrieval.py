@@ -1,7 +1,5 @@
 """Retrieval over a whole test set: against the metrics of one query, other libraries, and itself cut to pieces."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Every ranker of the table is held to its word: to what it promises, and to what it says that it does not keep."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -150,12 +150,8 @@ def test_operating_region_of_infinite_and_of_huge_scores_and_of_an_item_with_its
 # The steps of HAPPIER and ROADMAP
 
 TAU, RHO, DELTA = 0.01, 100.0, 0.05
-SETTINGS = PRESETS | {
-    "no delta": {"delta": 0.0},
-    "flat": {"slope": 0.0, "offset": 1.0},
-    "warm": {"temperature": 1.0, "delta": 0.3},
-    "low": {"offset": 0.25},
-}
+SETTINGS = PRESETS | {"no delta": {"delta": 0.0}, "flat": {"slope": 0.0, "offset": 1.0}, "low": {"offset": 0.25}}
+SETTINGS |= {"warm": {"temperature": 1.0, "delta": 0.3}}
 
 
 def definition(x, temperature=TAU, slope=RHO, delta=DELTA, offset=None, start=0.5):
@@ -373,9 +369,8 @@ def test_auto_is_told_and_kept():
 
 def test_a_step_that_reaches_nobody_is_told_once_with_the_lam_that_does():
     loss, batch = OnEmbeddings(LOSSES["recall"](0.2, True)), collapsed(16, 4, dtype=torch.float32)
-    with pytest.warns(
-        rankers.NoStepWarning, match=r"got 0\.2: the gradient is 0.* step.* is 0\.0011, .* 0\.05 away.* lam=9\.3 "
-    ) as told:
+    said = r"got 0\.2: the gradient is 0.* step.* is 0\.0011, .* 0\.05 away.* lam=9\.3 "
+    with pytest.warns(rankers.NoStepWarning, match=said) as told:
         assert loss(batch[0].requires_grad_(), batch[1]) > 1
     assert told[0].filename == __file__
     with silence():

@@ -2,8 +2,8 @@
 torchvision."""
 
 import copy
+import re
 import sys
-from types import ModuleType, SimpleNamespace
 
 import pytest
 import torch
@@ -11,35 +11,7 @@ from torch import nn
 
 from ranklab.models import ConvNet, build, embedding_head
 
-
-class Tiny(nn.Module):
-    """torchvision's names, on the smallest scale."""
-
-    def __init__(self, channels=8):
-        super().__init__()
-        self.conv1 = nn.Conv2d(3, channels, 7, stride=2, padding=3, bias=False)
-        self.bn1 = nn.BatchNorm2d(channels)
-        self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
-        self.fc = nn.Linear(channels, 10)
-        self.seen = None
-
-    def forward(self, images):
-        features = self.maxpool(self.bn1(self.conv1(images)))
-        self.seen = tuple(features.shape[2:])
-        return self.fc(features.mean((2, 3)))
-
-
-@pytest.fixture
-def torchvision(monkeypatch, tmp_path):
-    """A stand-in for the library, and an empty folder for its weights."""
-    fake, kinds = ModuleType("torchvision"), SimpleNamespace()
-    kinds.IMAGENET1K_V1, fake.__version__ = SimpleNamespace(url="https://x.org/tiny.pth"), "0.0"
-    fake.models = SimpleNamespace(resnet34=lambda weights: Tiny(), resnet50=lambda weights: Tiny(16))
-    fake.models.ResNet34_Weights = fake.models.ResNet50_Weights = kinds
-    monkeypatch.setitem(sys.modules, "torchvision", fake)
-    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
-    (tmp_path / "checkpoints").mkdir()
-    return tmp_path / "checkpoints" / "tiny.pth"
+pytestmark = pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
 
 
 def pictures(channels=1, side=32, batch=4):
@@ -49,8 +21,9 @@ def pictures(channels=1, side=32, batch=4):
 ALL = ["convnet", "convnet_wide", "resnet34", "resnet50"]
 
 
+@pytest.mark.usefixtures("thin")
 @pytest.mark.parametrize("name", ALL)
-def test_the_two_parts_are_the_whole_and_embeddings_lie_on_the_sphere(name, torchvision):
+def test_the_two_parts_are_the_whole_and_embeddings_lie_on_the_sphere(name):
     for layer_norm in (False, True):
         net = build(name, dim=16, layer_norm=layer_norm, in_channels=1)
         embeddings = net(pictures())
@@ -80,20 +53,20 @@ def test_the_convnet_is_what_it_always_was():
     torch.testing.assert_close(net(pictures()), nn.functional.normalize(by_hand(pictures()), dim=1))
 
 
-def test_pretrained_weights_are_taken_where_they_are(torchvision):
-    with pytest.warns(UserWarning, match="pretrained weights are not at .*tiny.pth, so the net starts at random"):
+def test_pretrained_weights_are_taken_where_they_are(thin):
+    with pytest.warns(UserWarning, match="pretrained weights are not at .*/resnet34-.*, so the net starts at random"):
         assert build("resnet34", pretrained=True).pretrained == "random"
-    weights = Tiny()
-    torch.save(weights.state_dict(), torchvision)
+    weights = thin.make()
+    torch.save(weights.state_dict(), thin.file("ResNet34_Weights"))
     net, glyphs = (build("resnet34", pretrained=True, in_channels=channels) for channels in (3, 1))
-    assert net.pretrained == "ImageNet (torchvision 0.0, IMAGENET1K_V1)"
+    assert re.fullmatch(r"ImageNet \(torchvision \S+, IMAGENET1K_V1\)", net.pretrained)
     assert torch.equal(net.features.conv1.weight, weights.conv1.weight)
     assert glyphs.pretrained == f"{net.pretrained}, but for a new first convolution"
 
 
 @pytest.mark.parametrize("in_channels", [1, 3])
-def test_weights_of_a_classifier_or_of_the_whole_net(in_channels, torchvision, tmp_path):
-    classifier = Tiny()
+def test_weights_of_a_classifier_or_of_the_whole_net(in_channels, thin, tmp_path):
+    classifier = thin.make()
     nn.init.constant_(classifier.bn1.bias, 3.0)
     torch.save(classifier.state_dict(), tmp_path / "classifier.pt")
     net = build("resnet34", dim=8, in_channels=in_channels, weights=tmp_path / "classifier.pt")
@@ -101,10 +74,10 @@ def test_weights_of_a_classifier_or_of_the_whole_net(in_channels, torchvision, t
     torch.save(net.state_dict(), tmp_path / "whole.pt")
     again = build("resnet34", dim=8, in_channels=in_channels, weights=str(tmp_path / "whole.pt"))
     assert torch.equal(net.eval()(pictures(in_channels)), again.eval()(pictures(in_channels)))
-    assert net.features.seen == ((8, 8) if in_channels == 3 else (32, 32)), "the small stem keeps the pictures' side"
+    seen = net.features.maxpool(net.features.conv1(pictures(in_channels)))
+    assert seen.shape[2:] == ((8, 8) if in_channels == 3 else (32, 32)), "the small stem keeps the pictures' side"
 
 
-@pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
 def test_the_resnets_of_torchvision():
     for name, parameters in (("resnet34", 21_547_328), ("resnet50", 24_557_120)):
         with torch.device("meta"):
@@ -112,8 +85,9 @@ def test_the_resnets_of_torchvision():
     assert build("resnet34", dim=8, in_channels=1).eval()(pictures(1, 32, 1)).shape == (1, 8)
 
 
+@pytest.mark.usefixtures("thin")
 @pytest.mark.parametrize("name", ALL)
-def test_frozen_batch_norm_stays_frozen(name, torchvision):
+def test_frozen_batch_norm_stays_frozen(name):
     net = build(name, dim=8, in_channels=1, freeze_batch_norm=True).train()
     norms = [module for module in net.modules() if isinstance(module, nn.BatchNorm2d)]
     assert norms and not any(norm.training for norm in norms) and net.training
@@ -143,7 +117,7 @@ BAD = [
 ]
 
 
-@pytest.mark.usefixtures("torchvision")
+@pytest.mark.usefixtures("thin")
 def test_what_does_not_fit_is_refused(refused, tmp_path, monkeypatch):
     refused((lambda given=given, x=x: build(**given)(x), ValueError, message) for given, x, message in BAD)
     torch.save(ConvNet(8).state_dict(), tmp_path / "small.pt")

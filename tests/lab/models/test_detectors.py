@@ -113,28 +113,13 @@ def test_training_goes_on_with_another_loss(tmp_path):
             torch.testing.assert_close(net.eval()(batch()[0]), again.eval()(batch()[0]))
 
 
-@pytest.fixture
-def tiny(monkeypatch, tmp_path):
-    """Residual nets with one thin block in each stage, and an empty folder for their weights."""
-    models = load_torchvision("the test").models
-
-    def resnet(weights=None, norm_layer=nn.BatchNorm2d):
-        return models.ResNet(models.resnet.Bottleneck, [1, 1, 1, 1], width_per_group=4, norm_layer=norm_layer)
-
-    monkeypatch.setattr(models, "resnet50", resnet)
-    monkeypatch.setattr(torch.hub, "get_dir", lambda: str(tmp_path))
-    (tmp_path / "checkpoints").mkdir()
-    return resnet, tmp_path / "checkpoints" / models.ResNet50_Weights.IMAGENET1K_V1.url.rsplit("/", 1)[-1]
-
-
-def test_pretrained_weights_are_taken_where_they_are_and_then_kept_still(tiny):
-    make, file = tiny
+def test_pretrained_weights_are_taken_where_they_are_and_then_kept_still(thin):
     with pytest.warns(UserWarning, match=r"pretrained weights are not at .*, so the net starts at random") as caught:
         net = build_detector("resnet50_fpn", 4, pretrained=True, image_size=64)
     assert [w.filename for w in caught if "pretrained" in str(w.message)] == [__file__]
     assert net.pretrained == "random" and all(parameter.requires_grad for parameter in net.parameters())
     assert isinstance(net.backbone.body.bn1, nn.BatchNorm2d)
-    classifier = make()
+    classifier, file = thin.make(), thin.file("ResNet50_Weights")
     nn.init.constant_(classifier.bn1.bias, 3.0)
     torch.save(classifier.state_dict(), file)
     for settings in ({"pretrained": True}, {"weights": file}):

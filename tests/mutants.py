@@ -12,6 +12,7 @@ it in a clone of its own, as `make mutants` does.
 import argparse
 import ast
 import difflib
+import importlib
 import json
 import os
 import random
@@ -36,15 +37,7 @@ PARTS = {
     ),
     "lab": (["lab/ranklab/*/*.py"], ["tests/lab", "lab/ranklab"]),
 }
-#: cosmic-ray's experimental operators.
-LEFT_OUT = ("core/VariableReplacer", "core/VariableInserter")
 LIMIT = 150  # seconds a mutant
-
-
-def files(part: str) -> list[Path]:
-    """What is mutated."""
-    found = sorted(path for pattern in PARTS[part][0] for path in ROOT.glob(pattern))
-    return [path for path in found if part == "library" or path.stem in DECIDES]
 
 
 def places(path: Path) -> dict[tuple[int, int], list[tuple[str, int]]]:
@@ -58,8 +51,8 @@ def places(path: Path) -> dict[tuple[int, int], list[tuple[str, int]]]:
     nodes = list(ast_nodes(get_ast(source)))
     found: dict[tuple[int, int], list[tuple[str, int]]] = {}
     for name in operator_names():
-        if name in LEFT_OUT:
-            continue
+        if name.startswith("core/Variable"):
+            continue  # they are cosmic-ray's experiments
         spots = [spot for node in nodes for spot in get_operator(name)().mutation_positions(node)]
         for number, (start, _) in enumerate(spots):
             if not any(low <= start < high for low, high in spans):
@@ -69,8 +62,9 @@ def places(path: Path) -> dict[tuple[int, int], list[tuple[str, int]]]:
 
 def drawn(part: str, count: int, seed: int) -> list[tuple[Path, int, str, int]]:
     """Mutants as file, line, operator, occurrence: places without replacement, then an operator at each."""
-    rng = random.Random(seed)
-    every = [(path, spot, sorted(ways)) for path in files(part) for spot, ways in sorted(places(path).items())]
+    rng, found = random.Random(seed), sorted(path for pattern in PARTS[part][0] for path in ROOT.glob(pattern))
+    files = [path for path in found if part == "library" or path.stem in DECIDES]
+    every = [(path, spot, sorted(ways)) for path in files for spot, ways in sorted(places(path).items())]
     chosen = rng.sample(every, min(count, len(every)))
     return [(path, spot[0], *rng.choice(ways)) for path, spot, ways in chosen]
 
@@ -128,11 +122,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     by_line, seconds = reached(asked.part)
-    import hypothesis  # noqa: F401  what the forks then have
-    import numpy  # noqa: F401
-    import pytest  # noqa: F401
-    import torch  # noqa: F401
-
+    for library in ("hypothesis", "numpy", "pytest", "torch"):
+        importlib.import_module(library)  # the forks then have it
     listed = (ROOT / "tests" / "equivalent.txt").read_text("utf-8").splitlines()[1:]
     known = [line.rpartition(" | ")[0].split(" | ", 1) for line in listed]
     table = ROOT / "mutants" / f"{asked.part}.jsonl"

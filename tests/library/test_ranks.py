@@ -5,17 +5,13 @@ from itertools import product
 
 import pytest
 import torch
-from drawn import DEVICES, DTYPES
+from drawn import DEVICES, DTYPES, seeded
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rankedu import outranking_negatives, rank, ranks, reference
 
 SHAPES = [(1,), (9,), (4, 9), (2, 3, 9), (0, 3), (2, 0, 3)]
-
-
-def seeded():
-    return torch.Generator().manual_seed(0)
 
 
 @given(st.lists(st.tuples(st.integers(-2, 2), st.booleans(), st.booleans()), min_size=1, max_size=12))

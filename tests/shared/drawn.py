@@ -11,25 +11,29 @@ HALF = [torch.float16, torch.bfloat16]
 DTYPES = [*HALF, torch.float32, torch.float64]
 
 
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
 def random(*shape, seed=0, dtype=torch.float64):
     """Standard normal numbers, the same for every dtype."""
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+    return torch.randn(shape, generator=seeded(seed), dtype=torch.float64).to(dtype)
 
 
 def cosines(*shape, seed=0, dtype=torch.float64):
     """Uniform in [-1, 1]."""
-    uniform = torch.rand(shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    uniform = torch.rand(shape, generator=seeded(seed), dtype=torch.float64)
     return (2 * uniform - 1).to(dtype)
 
 
 def coin(*shape, p=0.4, seed=1):
     """True with the probability p."""
-    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < p
+    return torch.rand(shape, generator=seeded(seed)) < p
 
 
 def grades(*shape, seed=2, n_grades=3):
     """Each row has its own grades ≥ 0, and some rows lack some of them."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = seeded(seed)
     worth = torch.rand(*shape[:-1], n_grades + 1, generator=generator, dtype=torch.float64).cumsum(-1)
     worth[..., 0] = 0
     return worth.gather(-1, torch.randint(n_grades + 1, shape, generator=generator))

@@ -109,8 +109,9 @@ def test_on_paper_there_is_the_text_and_nothing_to_press(reader):
     page, theme = reader(CHAPTER, color_scheme="dark"), "document.documentElement.dataset.theme"
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    gone = [".explorable-controls", ".bd-sidebar-primary", ".bd-sidebar-secondary", ".prev-next-area", ".copybtn"]
-    assert not page.locator(", ".join(f"{one}:visible" for one in [*gone, ".prediction"])).count()
+    gone = ".explorable-controls .handle .bd-sidebar-primary .bd-sidebar-secondary .prev-next-area .copybtn .prediction"
+    assert page.locator("svg.live .handle").count()
+    assert not page.locator(", ".join(f"{one}:visible" for one in gone.split())).count()
     solution = page.locator(".solution.dropdown p, .admonition.dropdown p:not(.admonition-title)").first
     assert solution.is_visible()
     assert page.locator(".admonition.reveal:visible").count() == page.locator(".admonition.reveal").count() >= 2

@@ -16,7 +16,7 @@ CHAPTER = "chapters/01_rank_based_metrics"
 FILE, NOTEBOOK = f"book/{CHAPTER}.md", "notebooks/01_rank_based_metrics.ipynb"
 
 
-def test_the_address_comes_from_one_place_and_one_that_would_give_dead_links_is_refused(monkeypatch):
+def test_the_address_comes_from_one_place_is_whole_and_lets_github_edit_and_launch(monkeypatch):
     package = Message()
     monkeypatch.setattr(page_links.importlib.metadata, "metadata", lambda name: package)
     for given, found in {"": "", GITHUB: GITHUB, f"{GITHUB}/": GITHUB, f"{GITHUB}.git": GITHUB}.items():
@@ -28,11 +28,6 @@ def test_the_address_comes_from_one_place_and_one_that_would_give_dead_links_is_
             page_links.address()
     monkeypatch.delenv("RANKEDU_REPOSITORY")
     package["Project-URL"] = f"Repository, {GITHUB}"
-    assert page_links.address() == GITHUB
-
-
-def test_on_github_a_page_can_be_edited_and_launched_and_elsewhere_no_address_is_guessed(monkeypatch):
-    monkeypatch.setenv("RANKEDU_REPOSITORY", GITHUB)
     found = page_links.about(CHAPTER)
     assert found["edit"] == f"{GITHUB}/edit/main/{FILE}" and found["history"] == f"{GITHUB}/commits/main/{FILE}"
     assert found["launch"] == f"https://mybinder.org/v2/gh/someone/rankedu/main?urlpath=lab/tree/{NOTEBOOK}"

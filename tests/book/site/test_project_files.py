@@ -6,9 +6,9 @@ import importlib
 import importlib.util
 import re
 import sys
-from collections import namedtuple
 from importlib.metadata import packages_distributions
 from pathlib import Path
+from types import SimpleNamespace
 
 import grimp
 import pytest
@@ -103,15 +103,12 @@ def test_the_kit_knows_no_chapter_and_a_chapter_none_that_comes_later():
             assert ".ch" not in part or ".ch" not in upper or part <= upper, f"{upper} needs {lower}"
 
 
-Usage = namedtuple("Usage", "total used free")
-
-
 def test_an_obstacle_is_named_with_its_remedy_and_an_environment_that_is_there_has_none(tmp_path):
     ast.parse(Path(install.__file__).read_text(encoding="utf-8"), feature_version=(3, 6))  # an old Python can read it
     for name, value, told in (
         ("sys.version_info", (3, 9, 18), "Python >= 3.10 is needed"),
         ("find_spec", lambda name: None, "apt-get install python3-venv"),
-        ("shutil.disk_usage", lambda _: Usage(1, 1, 1_200_000_000), "3 GB are needed, 1.2 are free"),
+        ("shutil.disk_usage", lambda _: SimpleNamespace(free=1_200_000_000), "3 GB are needed, 1.2 are free"),
     ):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(f"tools.install.{name}", value)

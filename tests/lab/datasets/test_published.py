@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from drawn import seeded
 from PIL import Image
 from typer.testing import CliRunner
 
@@ -373,7 +374,7 @@ def test_check_counts_what_the_owner_counts_and_names_what_is_missing_or_wrong(t
 
 
 def test_a_generator_decides_the_view_and_bad_files_and_settings_are_named(tmp_path, monkeypatch, refused):
-    folder, g, h = make(tmp_path, "sop"), generator(), generator()
+    folder, g, h = make(tmp_path, "sop"), seeded(), seeded()
     Image.new("RGB", (40, 30), (210, 0, 0)).save(folder / "bicycle_final" / "a_1.JPG")
     data = open_dataset("sop", "train", tmp_path, image_size=16)
     assert colours(data[1][0])[0].mean() * 255 == pytest.approx(210, abs=2) and data[1][1].tolist() == [0, 0]
@@ -400,10 +401,6 @@ def test_a_generator_decides_the_view_and_bad_files_and_settings_are_named(tmp_p
         refused([(lambda given=given: open_dataset("sop", root=tmp_path, **given), ValueError, message)])
     monkeypatch.setitem(sys.modules, "PIL", None)
     refused([(lambda: data.load(0), ModuleNotFoundError, r"pip install 'rankedu\[lab\]'")])
-
-
-def generator(seed=0):
-    return torch.Generator().manual_seed(seed)
 
 
 def ramp(width, height):
@@ -434,7 +431,7 @@ def test_random_views_stay_in_their_bounds():
     """The box is read off the picture: area 16 to 100 %, shape 3:4 to 4:3, half of them flipped."""
     photograph, flipped, boxes = ramp(300, 200), 0, []
     for seed in range(60):
-        red, green, _ = colours(view(photograph, draw(generator(seed)), size=32))
+        red, green, _ = colours(view(photograph, draw(seeded(seed)), size=32))
         left, right, top, bottom = red[:, 0].mean(), red[:, -1].mean(), green[0].mean(), green[-1].mean()
         flipped += bool(left > right)
         boxes.append((300 * abs(float(right - left)), 200 * float(bottom - top)))
@@ -447,11 +444,11 @@ def test_random_views_stay_in_their_bounds():
 
 
 def test_a_window_is_seven_eighths_of_any_picture_and_a_large_jpeg_is_decoded_no_larger_than_needed(tmp_path):
-    red, green, _ = colours(view(ramp(300, 200), draw(generator()), size=64, crop="window"))
+    red, green, _ = colours(view(ramp(300, 200), draw(seeded()), size=64, crop="window"))
     for line in (red.mean(0), green.mean(1)):
         assert abs(float(line[-1] - line[0])) * 64 / 63 == pytest.approx(0.875, abs=0.01)
     for sides in ((1000, 8), (8, 1000), (1, 1)):
-        found = view(ramp(*sides), draw(generator()), size=16)
+        found = view(ramp(*sides), draw(seeded()), size=16)
         assert found.shape == (3, 16, 16) and found.isfinite().all(), sides
     for mode in ("L", "RGBA", "P", "CMYK", "1", "I;16"):
         assert view(Image.new(mode, (20, 20)), size=8).shape == (3, 8, 8), mode

@@ -2,15 +2,12 @@
 
 import pytest
 import torch
+from drawn import seeded
 
 from rankedu.rankers import BlackboxRanker
 from ranklab.contestants import LSTMRanker, equivariance_error
 from ranklab.training import draw_scores, fit_sorter, rank_error, sorter_errors, sorters, train_sorter, trained_sorter
 from ranklab.training.sorter_data import DISTRIBUTIONS
-
-
-def seeded(seed):
-    return torch.Generator().manual_seed(seed)
 
 
 def test_each_distribution_is_what_it_says_and_drawn_from_the_generator():

@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from drawn import random, refused
+from drawn import random, refused, seeded
 from torch.nn.functional import normalize
 
 from rankedu import hierarchy, reference
@@ -40,10 +40,6 @@ GRADED = {
 }
 ALL = (*BINARY, *GRADED, "h_ap")
 nan = float("nan")
-
-
-def seeded(seed):
-    return torch.Generator().manual_seed(seed)
 
 
 pytestmark = pytest.mark.filterwarnings(

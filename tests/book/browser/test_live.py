@@ -103,6 +103,8 @@ def values():
         ", ".join(["p", "q"]), dict(zip("ab", [1, 2])), y.get("z", 3), [*y], {**y, "a": 0}, math.hypot(3, 4),
         math.log10(1000), next(k for k in x if k > 6), [list(pair) for pair in {"k": 1}.items()], x.index(8),
         x.count(9), [3, 1].pop(), bool([0]), bool(""), list(reversed(x)),
+        math.log(2), math.log2(8), math.log1p(0.5), math.exp(1), math.sqrt(2), math.tanh(1), math.sin(1), math.cos(1),
+        math.tan(1), math.atan2(1, 2), math.floor(-0.5), math.ceil(0.2), math.isnan(math.nan), math.isfinite(math.inf),
     ]
 """
 FORMS = [".2f", "+.1f", ".0f", "d", "g", ".3g", "+.2g", ".1%"]

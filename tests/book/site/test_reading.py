@@ -5,7 +5,8 @@ import re
 import pace
 import pytest
 from bs4 import BeautifulSoup
-from tools.site import book_map, labels, reading
+from docutils.core import publish_doctree
+from tools.site import book_map, excerpts, labels, reading
 from tools.teaching import lectures, slides
 
 CHAPTERS = reading.chapters()
@@ -67,6 +68,13 @@ def test_pages_have_their_minutes_and_predictions():
     for page, told in DATA["pages"].items():
         text = (reading.BOOK / page).with_suffix(".md").read_text(encoding="utf-8")
         assert told["minutes"] >= 1 and told["predictions"] == len(re.findall(r"\} Predict\b", text)), page
+
+
+def test_an_excerpt_for_the_search_has_the_prose_of_its_section_alone():
+    page = "A page\n======\nFirst words, with *emphasis*.\n\n.. math:: x^2\n\n::\n\n   code()\n\n"
+    page += "Within\n------\n- one\n- two\n\nDeeper\n~~~~~~\nLast words.\n\n.. raw:: html\n\n   <svg></svg>\n"
+    found = excerpts.sections(publish_doctree(page, settings_overrides={"doctitle_xform": False}))
+    assert found == {"": "First words, with emphasis.", "within": "one two", "deeper": "Last words."}
 
 
 def test_there_are_four_lectures_each_with_questions_and_figures_of_its_chapters():

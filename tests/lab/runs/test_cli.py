@@ -10,6 +10,7 @@ from ranklab.runs import sweeps
 #: What is said of: a command, a lab and options.
 WRONG = {
     "did you mean 'sodeep'?": ["run", "sodeap"],
+    "got 'architectures [gru, conv]'": ["run", "sodeep", "-p", "architectures", "[gru, conv]"],
     "'batch_sizes' must be list[int], entries separated by com": ["run", "minibatch_statistics", "-p", "batch_sizes=x"],
     "parameter 'lrs' is unknown to lab 'tiny' (did you mean 'lr'?)": ["sweep", "tiny", "--grid", "lrs=1"],
     "No such option": ["sweep", "tiny", "--grid", "lr=1", "--lab", "x"],

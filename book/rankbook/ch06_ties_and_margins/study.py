@@ -175,8 +175,8 @@ def contest(steps: int, margins: Sequence[float] = (0.0, 0.1), seed: int = 0) ->
     chosen_by, reported = (ap(np.einsum("lksd,snd->lksn", weights, unseen(seed=s))) for s in (98, 99))
     places = {tuple(setting): k for k, setting in enumerate(every.tolist())}
 
-    def looked_up(margin: float, lam: float, rate: float, starts: int) -> tuple[Array, Array]:
-        k = places[margin, lam, rate]
+    def looked_up(margin: float, lam: float, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
+        k = [places[margin, lam, rate] for rate in rates]
         return chosen_by[1, k], reported[1, k]
 
     baselines = {"untrained": reported[0, 0], "the first feature": ap(unseen()[..., 0])}

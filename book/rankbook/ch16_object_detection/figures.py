@@ -1,21 +1,16 @@
 """Figures of chapter 16: proposals as lists, who is absent from a batch, short lists, and the scale of the scores."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from torch import Tensor
 
 from rankbook.ch16_object_detection import proposals as made
 from rankbook.ch16_object_detection import study
 from rankbook.kit import style
-from rankedu.losses.on_proposals import SCORES, proposal_scores
-from rankedu.metrics import average_precision
 from ranklab.datasets.scenes import CLASSES, Scenes
 
 
@@ -70,83 +65,23 @@ def absent_classes(lengths: Sequence[int] = (0, 1, 7)) -> Figure:
     )
 
 
-def short_lists(labels: Sequence[int] = (1, 5, 20), lengths: Sequence[int] = (0, 1, 3, 7, 15, 31)) -> Figure:
-    """What the AP of a class looks like in a list of 1 + τ batches."""
-    figure, axes = style.figure(width=6.4, height=3.6)
+def learned() -> Figure:
+    """What a head has learned after few and after many steps, against λ, each λ at its own rate."""
+    figure, axes = style.figure(1, 2, width=7.2, height=4.6, sharey=True)
+    colours = (style.BLACK, style.GREEN, style.SKY, style.ORANGE)
     facts = []
-    for label, colour, marker in zip(labels, (style.BLUE, style.GREEN, style.ORANGE), "osD", strict=False):
-        values = [study.list_ap(label, length) for length in lengths]
-        truth = float(average_precision(*study.scored(label)))
-        axes.plot(range(len(lengths)), values, color=colour, marker=marker, label=f"class {label}")
-        axes.axhline(truth, color=colour, linestyle="--", linewidth=1.2)
-        facts.append(f"class {label}: {values[0]:.2f} at τ = {lengths[0]}, {values[-1]:.2f} at the end, {truth:.2f}")
-    axes.set_xticks(range(len(lengths)), [str(length) for length in lengths])
-    axes.set(xlabel=f"τ, remembered batches of {made.BATCH} proposals", ylabel="expected AP in the list", ylim=(0, 1))
-    axes.legend(loc="lower left", ncols=3)
+    for axis, length in zip(axes, made.LENGTHS, strict=True):
+        found = made.compared(length)
+        looks = {name: {"color": c, "marker": m} for name, c, m in zip(found.test, colours, "Xos^", strict=True)}
+        facts.append(f"After {length} steps: {'; '.join(found.draw(axis, looks))}.")
+        axis.axhline(found.values("cross entropy").mean(), color=style.BLACK, linewidth=1.2)
+        axis.axvline(study.cold_start(), color=style.GREY, linestyle=":")
+        axis.set(title=f"after {length} steps", xlabel="λ on the released code's scale", ylim=(0, 0.78))
+    axes[0].set_ylabel("mAP by probability")
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2)
     return style.describe(
         figure,
-        "Expected AP of the most frequent, the fifth and the rarest class in lists of 1 + τ batches, against τ; "
-        "dashed, their AP among 50,000 proposals. All curves fall towards their line, that of the rarest class has "
-        f"farthest to go. In this order: {'; '.join(facts)}.",
-    )
-
-
-def score_scales(margin: float = 0.15) -> Figure:
-    """The three scores of a fresh and of a trained head, with the margin as a yardstick."""
-    test = made.held_out()
-    heads = {"fresh": made.fresh_head(), "trained": made.trained().head}
-    figure, axes = style.figure(2, 3, width=7.2, height=4.4)
-    facts = []
-    for row, (name, head) in zip(axes, heads.items(), strict=True):
-        with torch.no_grad():
-            logits = head(test.features)
-        for axis, kind in zip(row, SCORES, strict=True):
-            scores = proposal_scores(logits, kind)
-            facts.append(f"{name} {kind} {_histogram(axis, scores, test.relevance, margin):.2g}")
-            axis.set_title(f"{name}: {kind}")
-    axes[1, 1].set_xlabel("score; the bar is the margin, 0.15")
-    return style.describe(
-        figure,
-        "Six histograms of scores, negatives hatched red, positives blue, each with a bar of the length of the margin, "
-        f"{margin:g}. Standard deviation of the scores: {', '.join(facts)}. On the probabilities of the fresh head the "
-        "bar is many times as long as the histogram is wide.",
-    )
-
-
-def _histogram(axes: Axes, scores: Tensor, relevant: Tensor, margin: float) -> float:
-    """Positives and negatives on one axis, each to its own height; the spread of all."""
-    low, high = (float(x) for x in torch.quantile(scores.flatten()[::7], torch.tensor([0.001, 0.999])))
-    high = max(high, low + 1.15 * margin)
-    bins = np.linspace(low, high, 41)
-    looks: tuple[dict[str, Any], ...] = ({"color": style.NEGATIVE, "hatch": "//"}, {"color": style.POSITIVE})
-    for mask, look in zip((~relevant, relevant), looks, strict=True):
-        counts, _ = np.histogram(scores[mask].numpy(), bins)
-        axes.stairs(counts / counts.max(), bins, fill=True, alpha=0.45, **look)
-    axes.plot([high - margin, high], [1.12, 1.12], color=style.BLACK, linewidth=4, solid_capstyle="butt")
-    axes.set(yticks=(), ylim=(0, 1.25))
-    return float(scores.std())
-
-
-def learning_curves() -> Figure:
-    """Cross entropy and the AP loss on two kinds of scores, with two margins and λ of three lengths."""
-    runs = {
-        "cross entropy": made.trained(),
-        "AP, log-odds, λ = 10": made.trained("log-odds", lam=10.0),
-        "AP, log-odds": made.trained("log-odds"),
-        "AP, probability, α = 0.01": made.trained("probability", margin=0.01),
-        "AP, probability": made.trained("probability"),
-        "AP, probability, λ of Alg. 1": made.trained("probability", normalized=False),
-    }
-    figure, axes = style.figure(width=7.2, height=4.0)
-    colours = (style.BLACK, style.SKY, style.GREEN, style.PURPLE, style.BLUE, style.RED)
-    facts = []
-    for (name, run), colour, marker in zip(runs.items(), colours, "osD^vX", strict=True):
-        axes.plot(run.steps, run.mean_ap, color=colour, marker=marker, markersize=5, label=name)
-        facts.append(f"{name} {run.mean_ap[-1]:.2f}")
-    axes.set(xlabel="step", ylabel="mAP on held-out proposals", ylim=(0, 0.65))
-    figure.legend(loc="outside right upper")
-    return style.describe(
-        figure,
-        f"Held-out mAP of a linear head on synthetic proposals against the step of training. At the end: "
-        f"{'; '.join(facts)}. Where nothing else is said, the margin is 0.15 and λ = 0.5, the released code's scale.",
+        f"Two panels, mAP on held-out proposals against λ, the mean of {made.STARTS} starts; a dotted line at λ = "
+        f"{study.cold_start():.0f}. {' '.join(facts)}",
     )

@@ -1,126 +1,162 @@
-"""Synthetic proposals: what a detector's head sees, without the detector. Made in milliseconds, for chapter 16."""
+"""Synthetic proposals: what a detector's head sees, without the detector; and heads that are trained on them."""
 
 import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from rankbook.kit.ranks import Array
-from rankedu.losses import MAPLoss, OnProposals
-from rankedu.losses.on_proposals import proposal_scores
-from rankedu.memory import ScoreMemory
+from rankbook.kit.compare import Array, Comparison, compare
+from rankedu.losses import MAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
 
-#: Classes, and features of a proposal.
-CLASSES, FEATURES = 20, 24
-#: Proposals of a batch: 8 pictures with 32 each.
-BATCH = 256
+#: Classes, features of a proposal (one more is 1, for the bias), and proposals of a batch: 8 pictures with 8 each.
+CLASSES, FEATURES, BATCH = 10, 24, 64
+STARTS, RATES, LENGTHS = 12, (0.0003, 0.001, 0.004, 0.016, 0.064, 0.256), (40, 240)
+#: How much of an object a proposal shows: of one that counts, and of a piece that overlaps too little to count.
+WHOLE, PIECE, SIGNAL = (0.6, 1.2), (0.2, 0.7), 3.5
+#: Shares of proposals: with an object, with a piece of one.
+OBJECTS, PIECES = 0.25, 0.225
+
+
+class Arm(NamedTuple):
+    """What a head is trained with: cross entropy (None), or the paper's loss on these scores, with a margin.
+
+    The fresh head is so many times as large as ``scale`` says.
+    """
+
+    scores: str | None = None
+    margin: float = 0.15
+    scale: float = 1.0
 
 
 @dataclass(frozen=True)
 class Proposals:
-    """Boxes as a head sees them."""
+    """Boxes as a head sees them, of each start: features (starts, n, 25) and labels (starts, n)."""
 
     features: Tensor
     labels: Tensor
 
     @property
     def relevance(self) -> Tensor:
-        """(n, 20) bool: the background is relevant to no class."""
-        return self.labels[:, None] == torch.arange(1, CLASSES + 1)
+        """(starts, n, 10) bool: the background is relevant to no class."""
+        return self.labels[..., None] == torch.arange(1, CLASSES + 1)
+
+    def of(self, start: int) -> "Proposals":
+        """Without the dimension of the starts."""
+        return Proposals(self.features[start], self.labels[start])
 
 
-def proposals(count: int, *, background: float = 0.75, seed: int = 0) -> Proposals:
-    """Draw proposals: objects, pieces of objects that overlap one too little to count, and plain background."""
+@functools.cache
+def proposals(count: int, seed: int) -> Proposals:
+    """Draw proposals for each start: objects, pieces of objects, and plain background."""
     generator = torch.Generator().manual_seed(seed)
-    weights = 1 / torch.arange(1.0, CLASSES + 1)
-    kinds = torch.multinomial(weights, count, replacement=True, generator=generator)
-    empty = torch.rand(count, generator=generator) < background
-    piece = torch.rand(count, generator=generator) < 0.3
-    share = torch.rand(count, generator=generator)
-    visible = torch.where(empty, torch.where(piece, 0.2 + 0.5 * share, torch.zeros(count)), 0.6 + 0.6 * share)
-    noise = torch.randn(count, FEATURES, generator=generator)
-    features = 3.5 * visible[:, None] * _directions()[kinds] + noise
-    return Proposals(features, torch.where(empty, 0, kinds + 1))
+    shape = STARTS, count
+    kinds = torch.multinomial(class_shares().expand(STARTS, -1), count, replacement=True, generator=generator)
+    what, share = torch.rand(shape, generator=generator), torch.rand(shape, generator=generator)
+    whole, piece = (low + (high - low) * share for low, high in (WHOLE, PIECE))
+    visible = torch.where(what < OBJECTS, whole, torch.where(what < OBJECTS + PIECES, piece, 0.0))
+    noise = torch.randn(*shape, FEATURES, generator=generator)
+    shown = directions()[torch.arange(STARTS)[:, None], kinds]
+    features = torch.cat([SIGNAL * visible[..., None] * shown + noise, torch.ones(*shape, 1)], -1)
+    return Proposals(features, torch.where(what < OBJECTS, kinds + 1, 0))
+
+
+def class_shares() -> Tensor:
+    """Of the objects, from frequent to rare; (10,)."""
+    return normalize(1 / torch.arange(1.0, CLASSES + 1), p=1, dim=0)
 
 
 @functools.cache
-def _directions() -> Tensor:
-    """A direction of feature space for each class."""
-    return normalize(torch.randn(CLASSES, FEATURES, generator=torch.Generator().manual_seed(7)), dim=1)
+def directions() -> Tensor:
+    """A direction of feature space for each start and class, (starts, 10, 24)."""
+    return normalize(torch.randn(STARTS, CLASSES, FEATURES, generator=torch.Generator().manual_seed(7)), dim=-1)
+
+
+def held_out(count: int = 2000) -> Proposals:
+    """For what is reported; λ and rate are chosen by 1500 others."""
+    return proposals(count, seed=10**6 + count)
+
+
+def fresh_heads() -> Tensor:
+    """Classifiers as detectors initialise them, (starts, 25, 11): weights of spread 0.01, no bias (the last row)."""
+    weights = 0.01 * torch.randn(STARTS, FEATURES + 1, CLASSES + 1, generator=torch.Generator().manual_seed(0))
+    weights[:, -1] = 0
+    return weights
+
+
+def ranked(logits: Tensor, scores: str) -> Tensor:
+    """What proposals are ranked by, (..., n, 11) to (..., n, 10)."""
+    return logits.softmax(-1)[..., 1:] if scores == "probability" else logits[..., 1:] - logits[..., :1]
 
 
 @functools.cache
-def held_out() -> Proposals:
-    """Proposals that no head was trained on."""
-    return proposals(8_000, seed=10**6)
+def trained(arm: Arm, lam: float = 1.0) -> Tensor:
+    """Heads after each of the lengths, trained by Adam at every rate: (lengths, rates, starts, 25, 11)."""
+    heads = [(arm.scale * fresh_heads()).requires_grad_() for _ in RATES]
+    optimiser = torch.optim.Adam([{"params": [head], "lr": rate} for head, rate in zip(heads, RATES, strict=True)])
+    # Of the mean over rates and starts: for the λ of one of them, so many times as much.
+    loss = MAPLoss(BlackboxRanker(lam * len(RATES) * STARTS, normalized=True), arm.margin)
+    found = []
+    for step in range(1, LENGTHS[-1] + 1):
+        batch = proposals(BATCH, step)
+        logits = batch.features @ torch.stack(heads)
+        if arm.scores is None:
+            value = cross_entropy(logits.flatten(0, -2), batch.labels.repeat(len(RATES), 1).flatten())
+        else:
+            value = loss(ranked(logits, arm.scores), batch.relevance.expand(len(RATES), -1, -1, -1))
+        optimiser.zero_grad()
+        value.backward()
+        optimiser.step()
+        if step in LENGTHS:
+            found.append(torch.stack(heads).detach())
+    return torch.stack(found)
 
 
-def fresh_head(seed: int = 0) -> nn.Linear:
-    """A classifier of 20 classes and background as detectors initialise it: weights of spread 0.01, no bias."""
-    head = nn.Linear(FEATURES, CLASSES + 1)
-    with torch.no_grad():
-        head.weight.normal_(std=0.01, generator=torch.Generator().manual_seed(seed))
-        head.bias.zero_()
-    return head
+def mean_ap(scores: Tensor, part: Proposals) -> Array:
+    """Mean AP over the classes, (..., starts, n, 10) to (..., starts)."""
+    relevance = part.relevance.expand_as(scores).mT
+    found: Array = average_precision(scores.mT, relevance).mean(-1).double().numpy()
+    return found
 
 
-def papers_loss(
-    scores: str = "probability", *, lam: float = 0.5, normalized: bool = True, margin: float = 0.15, length: int = 7
-) -> OnProposals:
-    """The loss of the paper's detection experiments, λ on the scale of the released code.
+def true_probability(part: Proposals) -> Tensor:
+    """Of each class, given the features: what no order of the proposals should be able to beat; (starts, n, 10)."""
+    along = SIGNAL * part.features[..., :-1] @ directions().mT
 
-    Source: RaMBO Tab. 8.
-    """
-    ranker = BlackboxRanker(lam, normalized)
-    return OnProposals(MAPLoss(ranker, margin, ScoreMemory(length), class_agnostic_weight=1 / 3), scores)
+    def likelihood(low: float, high: float) -> Tensor:
+        """Beside that of plain background, where so much of the class is visible."""
+        shown = torch.linspace(low, high, 25)
+        return (along[..., None] * shown - (SIGNAL * shown) ** 2 / 2).exp().mean(-1) * class_shares()
 
-
-@dataclass(frozen=True)
-class Training:
-    """A trained head, and its AP on held-out proposals at some steps; shapes (steps,) and (steps, 20)."""
-
-    head: nn.Linear
-    steps: npt.NDArray[np.int64]
-    ap: Array
-
-    @property
-    def mean_ap(self) -> Array:
-        """Shape (steps,)."""
-        return np.asarray(self.ap.mean(1))
+    objects, pieces = OBJECTS * likelihood(*WHOLE), PIECES * likelihood(*PIECE)
+    return objects / ((objects + pieces).sum(-1, keepdim=True) + 1 - OBJECTS - PIECES)
 
 
-def train(loss: nn.Module | None, *, steps: int = 120, seed: int = 0, every: int = 20, rate: float = 0.02) -> Training:
-    """Train a fresh linear head with Adam on batches of 8 pictures with 32 proposals; None is cross entropy.
-
-    AP is that of the scores the loss ranks by; of probabilities for cross entropy.
-    """
-    head, test = fresh_head(seed), held_out()
-    kind = getattr(loss, "scores", "probability")
-    optimizer = torch.optim.Adam(head.parameters(), lr=rate)
-    measured = []
-    for step in range(steps + 1):
-        if step % every == 0:
-            with torch.no_grad():
-                scores = proposal_scores(head(test.features), kind)
-            measured.append(average_precision(scores.T, test.relevance.T).double().numpy())
-        if step < steps:
-            batch = proposals(BATCH, seed=1 + step + 10_000 * seed)
-            logits = head(batch.features)
-            value = cross_entropy(logits, batch.labels) if loss is None else loss(logits, batch.labels)
-            optimizer.zero_grad()
-            value.backward()
-            optimizer.step()
-    return Training(head, np.arange(0, steps + 1, every), np.stack(measured))
+#: What is held against each other, and the λ (on the released code's scale) from which each may choose.
+ARMS: dict[str, tuple[Arm, tuple[float, ...]]] = {
+    "cross entropy": (Arm(), (1.0,)),
+    "log-odds, α = 0.15": (Arm("log-odds"), (1 / 4, 2.0, 16.0, 256.0)),
+    "log-odds, α = 0": (Arm("log-odds", 0.0), (1 / 32, 1 / 4, 2.0, 16.0)),
+    "probability, α = 0.15": (Arm("probability"), (1.0, 64.0, 128.0, 512.0)),
+}
 
 
 @functools.cache
-def trained(scores: str | None = None, **settings: Any) -> Training:
-    """Cross entropy for None, else the paper's loss on these scores, with settings; trained once."""
-    return train(None if scores is None else papers_loss(scores, **settings))
+def compared(length: int) -> Comparison:
+    """The losses after so many steps, each at its own λ and rate, by the mAP of probabilities."""
+    part = held_out()
+
+    def train(arm: Arm, lam: float, rate: float, starts: int) -> tuple[Array, Array]:
+        heads = trained(arm, lam)[LENGTHS.index(length), RATES.index(rate)]
+        chosen, reported = (mean_ap(ranked(x.features @ heads, "probability"), x) for x in (held_out(1500), part))
+        return chosen, reported
+
+    noise = torch.rand(part.relevance.shape, generator=torch.Generator().manual_seed(1))
+    scores = {"random order": noise, "fresh head": ranked(part.features @ fresh_heads(), "probability")}
+    baselines = {name: mean_ap(x, part) for name, x in {**scores, "true probability": true_probability(part)}.items()}
+    arms, lams = {name: arm for name, (arm, _) in ARMS.items()}, {name: lams for name, (_, lams) in ARMS.items()}
+    return compare(train, arms, baselines, lams, rates=RATES, starts=STARTS, ceilings=["true probability"])

@@ -1,6 +1,7 @@
 """Synthetic proposals: what a detector's head sees, without the detector; and heads that are trained on them."""
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -95,7 +96,10 @@ def ranked(logits: Tensor, scores: str) -> Tensor:
 
 @functools.cache
 def trained(arm: Arm, lam: float = 1.0) -> Tensor:
-    """Heads after each of the lengths, trained by Adam at every rate: (lengths, rates, starts, 25, 11)."""
+    """Heads after each of the lengths, trained by Adam at every rate: (lengths, rates, starts, 25, 11).
+
+    Source: RaMBO Tab. 8.
+    """
     heads = [(arm.scale * fresh_heads()).requires_grad_() for _ in RATES]
     optimiser = torch.optim.Adam([{"params": [head], "lr": rate} for head, rate in zip(heads, RATES, strict=True)])
     # Of the mean over rates and starts: for the λ of one of them, so many times as much.
@@ -150,8 +154,8 @@ def compared(length: int) -> Comparison:
     """The losses after so many steps, each at its own λ and rate, by the mAP of probabilities."""
     part = held_out()
 
-    def train(arm: Arm, lam: float, rate: float, starts: int) -> tuple[Array, Array]:
-        heads = trained(arm, lam)[LENGTHS.index(length), RATES.index(rate)]
+    def train(arm: Arm, lam: float, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
+        heads = trained(arm, lam)[LENGTHS.index(length)]
         chosen, reported = (mean_ap(ranked(x.features @ heads, "probability"), x) for x in (held_out(1500), part))
         return chosen, reported
 

@@ -27,10 +27,6 @@ def _by_pairs(scores, relevance, temperature, *, within=True, own=True):
     return push.sum(axis=0) - own * push.sum(axis=1)
 
 
-def operating_width(temperature, threshold):
-    return 2 * temperature * np.arccosh(np.sqrt(1 / (4 * temperature * threshold)))
-
-
 def _ap_cases() -> list[Case]:
     rng = np.random.default_rng(9)
     cases = []
@@ -39,11 +35,6 @@ def _ap_cases() -> list[Case]:
         relevance[rng.integers(n)] = True
         cases.append({"scores": rng.uniform(-1, 1, n).round(2), "relevance": relevance, "temperature": temperature})
     return cases
-
-
-def _width_cases() -> list[Case]:
-    settings = ((0.01, 0.005), (1.0, 0.1), (0.1, 0.5), (0.05, 0.005), (0.002, 1.0), (0.2, 0.01))
-    return [{"temperature": t, "threshold": s} for t, s in settings]
 
 
 EXERCISES = (
@@ -73,18 +64,6 @@ EXERCISES = (
              "leaves out what a pair does to the relevant item itself: the opposite of what it does to the other"),
             (lambda y, rel, t: np.where(rel, 0, _gradient(y, rel, t)), "moves the irrelevant items alone"),
             (lambda y, rel, t: np.where(rel, _gradient(y, rel, t), 0), "moves the relevant items alone"),
-        ],
-    ),
-    Exercise(
-        "operating_width(temperature, threshold): the difference of two scores at which the slope of the sigmoid "
-        "σ(x/τ) falls to the threshold, which is less than the largest slope.",
-        operating_width, _width_cases, [
-            (lambda temperature, threshold: 2 * temperature * np.arccosh(np.sqrt(1 / (4 * threshold))),
-             "leaves out the inner derivative: d/dx σ(x/τ) has a factor 1/τ"),
-            (lambda temperature, threshold: 2 * np.arccosh(np.sqrt(1 / (4 * temperature * threshold))),
-             "measures in units of τ: multiply by the temperature"),
-            (lambda temperature, threshold: temperature * np.log(1 / (temperature * threshold)),
-             "takes the tail for the whole: exp(−x/τ)/τ is the slope far from 0 only"),
         ],
     ),
 )  # fmt: skip

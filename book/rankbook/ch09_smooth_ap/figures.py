@@ -1,8 +1,7 @@
-"""Figures of chapter 9: the sigmoid, its operating region, what the temperature trades, and Table S2 measured."""
+"""Figures of chapter 9: the sigmoid, who is in its operating region, and which temperature trains best."""
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
 from matplotlib.figure import Figure
 
@@ -36,64 +35,39 @@ def sigmoid_and_slope(temperatures: Sequence[float] = (0.2, 0.05, 0.01)) -> Figu
     )
 
 
-def temperature_trade(lists: int = 6, n: int = 20, positives: int = 4) -> Figure:
-    """What a temperature costs: the value is biased where it is large, the gradient dies where it is small."""
-    temperatures = np.geomspace(1e-4, 10, 81)
-    values, norms, exact = study.by_temperature(temperatures, lists, n, positives)
-    figure, (left, right) = style.figure(1, 2, width=6.8, height=3.5)
-    limit = (1 + (positives - 1) / 2) / (1 + (n - 1) / 2)
-    left.semilogx(temperatures, values, color=style.BLUE, linewidth=1.5)
-    left.plot([temperatures[0]] * lists, exact, "o", color=style.BLACK, markersize=5, clip_on=False)
-    left.axhline(limit, color=style.GREY, linewidth=1, linestyle=":")
-    left.set(xlabel="temperature τ", title="smooth AP; dots: AP", ylim=(0, 1))
-    right.loglog(temperatures, norms, color=style.ORANGE, linewidth=1.5)
-    right.set(xlabel="temperature τ", title="length of its gradient", ylim=(1e-6, 1e2))
-    worst = np.abs(values - exact).max(1)
-    at = {t: int(np.argmin(np.abs(temperatures - t))) for t in (1e-3, 1e-2, 1e-1, 1.0)}
-    facts = "; ".join(
-        f"at τ = {t:g} the value is off by up to {worst[i]:.2f}, the median gradient is {np.median(norms[i]):.2g} long"
-        for t, i in at.items()
-    )
-    return style.describe(
-        figure,
-        f"Two panels over the temperature, for {lists} random lists of {n} items, {positives} of them relevant. Left, "
-        f"smooth AP leaves AP as the temperature grows, and all lists meet at {limit:.2f}. Right, the length of the "
-        f"gradient, which has a hump between. {facts}.",
-    )
-
-
 @paper_figure("Smooth-AP supp. Fig. S7")
-def proportion_by_batch_size(
-    batch_sizes: Sequence[int] = study.BATCH_SIZES, images: int = study.IMAGES, temperature: float = 0.01
-) -> Figure:
-    """P against the batch size, on glyphs, and the operating region of the sigmoid."""
-    found = study.shares_while_training(tuple(batch_sizes), images, temperature)
-    labels = {
-        "run": f"a run for each size, {images} images",
-        "steps": f"their first {images // max(batch_sizes)} steps",
-        "same": "one network, all sizes",
-    }
-    figure, (left, right) = style.figure(1, 2, width=6.8, height=4.1, width_ratios=(1.3, 1))
-    looks = (("o-", style.BLUE), ("^-.", style.GREEN), ("s--", style.ORANGE))
-    for (name, shares), (line, colour) in zip(found.items(), looks, strict=True):
-        left.semilogx(list(shares), list(shares.values()), line, color=colour, label=labels[name])
-    left.semilogx(batch_sizes, [1 / size for size in batch_sizes], ":", color=style.GREY, label="the diagonal alone")
-    left.set(xlabel="batch size m", ylabel="P", ylim=(0, None), title="pairs that have a gradient")
-    style.xticks(left, batch_sizes)
-    style.legend_below(figure, left, 2, fontsize=10)
-    width = study.operating_width(temperature)
-    x = torch.linspace(-3 * width, 3 * width, 601, dtype=torch.float64)
-    right.plot(x, SigmoidRanker(temperature).step(x), color=style.BLUE)
-    right.axvspan(-width, width, color=style.YELLOW, alpha=0.45, linewidth=0)
-    right.set(xlabel="difference", ylabel="sigmoid", title=f"operating region, τ = {temperature:g}")
-    right.set_xticks([-width, 0, width], [f"−{width:.2f}", "0", f"{width:.2f}"])
+def proportion_by_batch_size(sizes: Sequence[int] = (16, 32, 64, 128, 256)) -> Figure:
+    """P and the share of relevant-irrelevant pairs, of one network that is shown batches of all sizes."""
+    figure, panels = style.figure(1, 2, width=6.8, height=4.0)
+    facts, labels = [], {"P": "P, all pairs", "share": "P±, relevant-irrelevant pairs"}
+    for axes, temperature in zip(panels, study.TWO, strict=True):
+        for name, maps in (("untrained", study.start_weights()), ("trained", study.maps_of(temperature))):
+            found = [study.seen(maps, size, temperature) for size in sizes]
+            for (key, label), colour, line in zip(
+                labels.items(), (style.BLUE, style.ORANGE), ("o-", "s--"), strict=True
+            ):
+                means = [float(one[key].mean()) for one in found]
+                colour = colour if name == "trained" else style.GREY
+                axes.semilogx(sizes, means, line, color=colour, label=f"{label}, {name}")
+                values = ", ".join(f"{mean:.2f} at {size}" for size, mean in zip(sizes, means, strict=True))
+                facts.append(f"τ = {temperature:g}, {label}, {name}: {values}")
+        axes.set(xlabel="batch size m", ylim=(0, None), title=f"τ = {temperature:g}")
+        style.xticks(axes, sizes)
+    panels[0].set(ylabel="share in the region")
+    style.legend_below(figure, panels[0], 2, fontsize=10)
+    return style.describe(figure, f"Shares of pairs in the operating region. {'. '.join(facts)}.")
+
+
+def temperatures_compared() -> Figure:
+    """R@1 by τ, and by the margin of triplets, after two lengths of training."""
+    figure, panels = style.figure(1, 2, width=6.8, height=4.0, sharey=True)
+    facts = []
+    for axes, steps in zip(panels, study.LENGTHS, strict=True):
+        found = study.temperatures(steps)
+        facts.append(f"After {steps} steps: {'; '.join(found.draw(axes, style.looks(found.test, markersize=5)))}")
+        axes.set(xlabel="temperature τ, or margin", title=f"after {steps} steps", ylim=(0, 0.55))
+    panels[0].set(ylabel="R@1 of new classes")
+    style.legend_below(figure, panels[0], 2, fontsize=10)
     return style.describe(
-        figure,
-        f"Left, P against the batch size at τ = {temperature:g}. "
-        + "".join(
-            f"{labels[name]}: {', '.join(f'{p:.3f} at {size}' for size, p in shares.items())}. "
-            for name, shares in found.items()
-        )
-        + f"Right, the sigmoid, with the differences up to "
-        f"±{width:.3f} shaded, where its slope exceeds {study.THRESHOLD:g}.",
+        figure, f"R@1 by the temperature of Smooth-AP and by the margin of triplets. {'. '.join(facts)}."
     )

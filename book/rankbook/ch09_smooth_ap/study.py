@@ -1,38 +1,29 @@
-"""Chapter 9, computed: the operating region, its share of pairs in training, and Table S2 measured."""
+"""Chapter 9, computed: which pairs a sigmoid reaches, and linear maps that learn by Smooth-AP, by τ and by batch."""
 
 import functools
-import importlib.util
 import math
-import statistics
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.nn.functional import normalize
 
-from rankbook.kit.ranks import Array
-from rankbook.kit.timing import in_turns
-from rankedu.losses import APLoss, FastAPLoss, OnEmbeddings, SmoothAPLoss
+from rankbook.ch07_recall_loss.study import CLASSES, EACH, NEW, STARTS, baselines, data, recall_at_1, start_weights
+from rankbook.kit.compare import Array, Comparison, compare, interval
+from rankedu.losses import SmoothAPLoss
 from rankedu.metrics import average_precision
-from rankedu.rankers import BlackboxRanker, operating_region
-from ranklab.datasets import UnicodeGlyphs, augment
-from ranklab.models import ConvNet
-from ranklab.training import ClassBalancedSampler
-from ranklab.training.retrieval import train
+from rankedu.rankers import operating_region
 
-BATCH_SIZES = (16, 32, 64, 128, 256)
-IMAGES = 4096  #: that each run of Fig. S7a sees, whatever its batch size
 THRESHOLD = 0.005
-#: Smooth-AP supp. Table S2, as printed in the version we read: complexity and milliseconds of each loss, and of the
-#: ResNet-50 before all of them, at M = 112 items of which 4 are positive. The small net is ours.
-PRINTED = {
-    "Blackbox AP": ("O(n log n)", 3.7),
-    "FastAP": ("O(M L)", 4.2),
-    "Smooth-AP": ("O(M²)", 6.6),
-    "small net": ("", None),
-    "ResNet-50": ("", 705.0),
-}
+#: Of the maps that learn: items of a class in a batch, temperatures (or margins), step sizes, the batch of the sweep.
+OF_EACH, BATCH, LENGTHS = 4, 32, (50, 150)
+TEMPERATURES, MARGINS, RATES = (
+    (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0),
+    (0.03, 0.1, 0.3, 1.0, 3.0),
+    (0.005, 0.02, 0.08),
+)
+#: Of the runs with a small and a large batch: sizes, items that each run sees, temperatures.
+SMALL, LARGE, IMAGES, TWO = 16, 128, 7680, (0.01, 0.1)
 
 
 def operating_width(temperature: float, threshold: float = THRESHOLD) -> float:
@@ -41,89 +32,143 @@ def operating_width(temperature: float, threshold: float = THRESHOLD) -> float:
     return 2 * temperature * math.acosh(math.sqrt(steepest / threshold)) if steepest > threshold else 0.0
 
 
-def by_temperature(temperatures: Array, lists: int, n: int, positives: int) -> tuple[Array, Array, Array]:
-    """Smooth AP of random lists and the length of its gradient, (temperatures, lists) each; and the AP of the lists."""
-    generator = torch.Generator().manual_seed(0)
-    scores = torch.rand(lists, n, generator=generator, dtype=torch.float64) * 2 - 1
-    relevance = torch.arange(n).lt(positives).expand(lists, n)
-    values, norms = [], []
-    for temperature in temperatures.tolist():
-        leaf = scores.clone().requires_grad_()
-        each = torch.stack([1 - SmoothAPLoss(temperature)(y, r) for y, r in zip(leaf, relevance, strict=True)])
-        (slope,) = torch.autograd.grad(each.sum(), leaf)
-        values.append(each.detach())
-        norms.append(slope.norm(dim=1).clamp(min=1e-12))
-    return torch.stack(values).numpy(), torch.stack(norms).numpy(), average_precision(scores, relevance).numpy()
+def near(some: Tensor, others: Tensor, temperature: float) -> Tensor:
+    """Which of some scores (..., p) and of others (..., n) lie in the operating region of each other; (..., p, n)."""
+    return (some.unsqueeze(-1) - others.unsqueeze(-2)).abs() < operating_width(temperature)
 
 
-def region(embeddings: Tensor, temperature: float) -> float:
-    """P of a batch: the mean over its queries, as printed, with the query and the diagonal counted."""
-    unit = nn.functional.normalize(embeddings.detach(), dim=1)
-    return operating_region(unit @ unit.T, temperature, THRESHOLD).mean().item()
+def batches(size: int, steps: int, seed: int = 3, classes: int = CLASSES) -> Iterator[Tensor]:
+    """Items of each batch, four of each class; (starts, size)."""
+    generator, drawn = torch.Generator().manual_seed(seed), size // OF_EACH
+    for _ in range(steps):
+        chosen = torch.rand(STARTS, classes, generator=generator).topk(drawn).indices
+        pick = torch.rand(STARTS, drawn, EACH, generator=generator).topk(OF_EACH).indices
+        yield (EACH * chosen[..., None] + pick).flatten(1)
+
+
+def relations(scores: Tensor) -> tuple[Tensor, Tensor]:
+    """Who is relevant for whom in a batch, and who is another one; both of the shape of the scores."""
+    label = torch.arange(scores.shape[-1]) // OF_EACH
+    others = ~torch.eye(len(label)).bool()
+    return ((label[:, None] == label) & others).expand(scores.shape), others.expand(scores.shape)
+
+
+def smooth_ap(cosines: Tensor, temperature: Tensor) -> Tensor:
+    """The loss of chapter 9, one temperature for each of the batches that are stacked."""
+    return SmoothAPLoss(1.0)(cosines / temperature, *relations(cosines)[:1], where=relations(cosines)[1])
+
+
+def sides(scores: Tensor) -> tuple[Tensor, Tensor]:
+    """The scores of the relevant items of each query, (..., size, 3), and of the irrelevant ones."""
+    relevant, others = (mask.flatten(0, -3)[0] for mask in relations(scores))
+    size, irrelevant = len(others), others & ~relevant
+    return scores[..., relevant].unflatten(-1, (size, -1)), scores[..., irrelevant].unflatten(-1, (size, -1))
+
+
+def triplets(cosines: Tensor, margin: Tensor) -> Tensor:
+    """For comparison: what a relevant item lacks to a margin above an irrelevant one, the mean over all triples."""
+    relevant, irrelevant = sides(cosines)
+    return (margin[..., None] + irrelevant[..., None, :] - relevant[..., None]).relu().mean()
+
+
+Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 @functools.cache
-def shares_while_training(
-    batch_sizes: tuple[int, ...] = BATCH_SIZES, images: int = IMAGES, temperature: float = 0.01
-) -> dict[str, dict[int, float]]:
-    """Mean P for each batch size, on glyphs, by network.
-
-    "run": of all batches of a run that trains with that size, each run seeing so many images; "steps": of its first
-    batches, as many as the run with the largest size has; "same": of batches that one network embeds, the one that the
-    middle size has trained.
-    """
-    data = UnicodeGlyphs("train")
-    found: dict[str, dict[int, float]] = {"run": {}, "steps": {}, "same": {}}
-    nets = {}
-    for size in batch_sizes:
-        torch.manual_seed(0)
-        nets[size], loss = ConvNet(64, channels=(16, 32, 64)), OnEmbeddings(SmoothAPLoss(temperature))
-        shares: list[float] = []
-        loss.register_forward_pre_hook(lambda _, given, seen=shares: seen.append(region(given[0], temperature)))
-        train(nets[size], data, loss, steps=images // size, batch_size=size, progress=False)
-        found["run"][size] = statistics.fmean(shares)
-        found["steps"][size] = statistics.fmean(shares[: images // max(batch_sizes)])
-    net = nets[batch_sizes[len(batch_sizes) // 2]].eval()
-    for size in batch_sizes:
-        generator = torch.Generator().manual_seed(1)
-        sampler = ClassBalancedSampler(data.labels[:, -1], size, 4, batches=max(4, 1024 // size), seed=1)
-        with torch.no_grad():
-            shares = [region(net(augment(data.images[batch], generator=generator)), temperature) for batch in sampler]
-        found["same"][size] = statistics.fmean(shares)
+def learned(loss: Loss, strengths: tuple[float, ...], size: int, looks: tuple[int, ...]) -> dict[int, Tensor]:
+    """The linear maps after so many steps of Adam; (strengths, rates, starts, numbers of an item, of an embedding)."""
+    start, strength = start_weights(), torch.tensor(strengths)[:, None, None, None, None]
+    maps = [start.repeat(len(strengths), 1, 1, 1).requires_grad_() for _ in RATES]
+    optimiser = torch.optim.Adam([{"params": [one], "lr": rate} for one, rate in zip(maps, RATES, strict=True)])
+    found = {}
+    for step, batch in enumerate(batches(size, max(looks)), start=1):
+        z = embed(batch, torch.stack(maps, 1), 0)
+        optimiser.zero_grad()
+        (loss(z @ z.mT, strength) * z[..., 0, 0].numel()).backward()  # the mean is over all maps
+        optimiser.step()
+        if step in looks:
+            found[step] = torch.stack(maps, 1).detach()
     return found
 
 
-def table_s2(batch: int = 112, rounds: int = 15, device: str = "cpu") -> list[dict[str, Any]]:
-    """Rows of Table S2: name, complexity, printed_ms, and the measured_ms of a forward and a backward pass.
-
-    Source: Smooth-AP supp. Tab. S2.
-    """
-    embeddings = torch.randn(batch, 512, generator=torch.Generator().manual_seed(0)).to(device)
-    labels = torch.arange(batch // 4).repeat_interleave(4).to(device)
-    losses = (APLoss(BlackboxRanker(lam=4.0), margin=0.02), FastAPLoss(bins=20), SmoothAPLoss(0.01))
-    contenders: dict[str, Callable[[], None]] = {
-        name: partial(_loss_step, OnEmbeddings(loss), embeddings, labels)
-        for name, loss in zip(PRINTED, losses, strict=False)
-    }
-    contenders["small net"] = partial(_net_step, ConvNet(64).to(device), torch.rand(batch, 1, 32, 32, device=device))
-    if device != "cpu" and importlib.util.find_spec("torchvision"):
-        from torchvision.models import resnet50
-
-        images = torch.rand(batch, 3, 224, 224, device=device)
-        contenders["ResNet-50"] = partial(_net_step, resnet50(weights=None).to(device), images)
-    measured = {name: 1e3 * taken for name, taken in in_turns(contenders, rounds, device=device).items()}
-    return [
-        {"name": name, "complexity": o, "printed_ms": ms, "measured_ms": measured.get(name)}
-        for name, (o, ms) in PRINTED.items()
-    ]
+def embed(batch: Tensor, maps: Tensor, part: int) -> Tensor:
+    """Of length 1, (..., starts, size, numbers of an embedding), from the items to train with, choose by or report."""
+    return normalize(data()[part][torch.arange(STARTS)[:, None], batch] @ maps, dim=-1)
 
 
-def _loss_step(loss: nn.Module, embeddings: Tensor, labels: Tensor) -> None:
-    leaf = embeddings.clone().requires_grad_()
-    torch.autograd.grad(loss(leaf, labels), leaf)
+@functools.cache
+def temperatures(steps: int) -> Comparison:
+    """R@1 by the temperature of Smooth-AP and the margin of triplets, each start at its own rate."""
+
+    def train(arm: tuple[Loss, tuple[float, ...]], strength: float, rate: float, _: int) -> tuple[Array, Array]:
+        maps = learned(*arm, BATCH, LENGTHS)[steps][arm[1].index(strength), RATES.index(rate)]
+        return recall_at_1(data()[1] @ maps), recall_at_1(data()[2] @ maps)
+
+    arms = {"Smooth-AP": (smooth_ap, TEMPERATURES), "triplets": (triplets, MARGINS)}
+    sweep = {name: strengths for name, (_, strengths) in arms.items()}
+    return compare(train, arms, baselines(), sweep, rates=RATES, starts=STARTS, ceilings=["the true directions"])
 
 
-def _net_step(net: nn.Module, images: Tensor) -> None:
-    """One training step of a network, without a loss."""
-    net.zero_grad()
-    net(images).square().mean().backward()
+def best(maps: Tensor) -> tuple[Tensor, Array]:
+    """Of maps (rates, starts, ...) the one of each start that does best on the items to choose by; its R@1."""
+    rate = torch.tensor([recall_at_1(data()[1] @ one).tolist() for one in maps]).argmax(0)
+    chosen = maps[rate, torch.arange(STARTS)]
+    return chosen, recall_at_1(data()[2] @ chosen)
+
+
+@functools.cache
+def maps_of(temperature: float) -> Tensor:
+    """The maps that the longer training gives each start at this temperature."""
+    maps = learned(smooth_ap, TEMPERATURES, BATCH, LENGTHS)[max(LENGTHS)]
+    return best(maps[TEMPERATURES.index(temperature)])[0]
+
+
+@functools.cache
+def seen(maps: Tensor, size: int, temperature: float, items: int = 1024) -> dict[str, Array]:
+    """Of new batches, by start: P; the share P±; queries whose relevant items meet nobody, those of them that have an
+    error in the batch; how far the value is off."""
+    found: dict[str, list[Tensor]] = {"P": [], "share": [], "nobody": [], "stuck": [], "off": []}
+    for batch in batches(size, items // size, seed=77, classes=NEW):
+        z = embed(batch, maps, 2)
+        scores = z @ z.mT
+        relevant, irrelevant = sides(scores)
+        meets = near(relevant, irrelevant, temperature).double()
+        within = 0.5 + ((relevant[..., None, :] - relevant[..., None]) / temperature).sigmoid().sum(-1)
+        ahead = ((irrelevant[..., None, :] - relevant[..., None]) / temperature).sigmoid().sum(-1)
+        exact = average_precision(scores, relations(scores)[0], where=relations(scores)[1])
+        nobody = 1 - meets.amax((-1, -2))
+        every = (
+            operating_region(scores, temperature, THRESHOLD), meets.mean((-1, -2)), nobody, nobody * (exact < 1),
+            (within / (within + ahead)).mean(-1) - exact,
+        )  # fmt: skip
+        for name, measured in zip(found, every, strict=True):
+            found[name].append(measured.double().mean(-1))
+    return {name: torch.stack(rows).mean(0).numpy() for name, rows in found.items()}
+
+
+def trade_table() -> str:
+    """By temperature, before and after the longer training: what is seen in new batches, and R@1."""
+    curve = dict(zip(TEMPERATURES, temperatures(max(LENGTHS)).curve("Smooth-AP"), strict=True))
+    lines = ["          value off       P±            stuck         R@1    less that at 0.1"]
+    for t, recall in curve.items():
+        both = [seen(maps, BATCH, t) for maps in (start_weights(), maps_of(t))]
+        cells = "".join(f"{one[key].mean():7.3f}" for key in ("off", "share", "stuck") for one in both)
+        against = interval(recall - curve[0.1], len(curve) - 1) if t != 0.1 else ""
+        lines.append(f"{t:<7g}{cells}  {recall.mean():.3f}  {against}".rstrip())
+    return "\n".join(lines)
+
+
+def run_table() -> str:
+    """Runs with small and large batches, shown new batches of their own size at the end, and their gaps."""
+    few, many = looks = (IMAGES // LARGE, IMAGES // SMALL)
+    lines, keys = ["τ      batch steps    P      P±     none   stuck   R@1"], ("P", "share", "nobody", "stuck", "R@1")
+    for row, t in enumerate(TWO):
+        found = {}
+        for size, steps in ((SMALL, few), (SMALL, many), (LARGE, few)):
+            maps, recall = best(learned(smooth_ap, TWO, size, looks if size == SMALL else looks[:1])[steps][row])
+            end = found[size, steps] = {**seen(maps, size, t), "R@1": recall}
+            lines.append(f"{t:<6g} {size:5} {steps:5}" + "".join(f"{end[key].mean():7.3f}" for key in keys))
+        for what, steps in (("items", many), ("steps", few)):
+            gaps = (interval(found[LARGE, few][key] - found[SMALL, steps][key], 12) for key in ("P", "share", "R@1"))
+            lines.append("  {} less {}, as many {}: P {}, P± {}, R@1 {}".format(LARGE, SMALL, what, *gaps))
+    return "\n".join(lines)

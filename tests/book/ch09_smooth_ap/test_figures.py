@@ -1,8 +1,14 @@
+from itertools import combinations, product
+
+import numpy as np
 import pytest
 import torch
 
 from rankbook.ch09_smooth_ap import explorables, study
+from rankedu.losses import OnEmbeddings, SmoothAPLoss
 from rankedu.rankers import SigmoidRanker
+
+POINTS = torch.nn.functional.normalize(torch.randn(12, 3, generator=torch.Generator().manual_seed(0)), dim=1).double()
 
 
 def test_at_the_edge_of_the_region_the_slope_is_the_threshold():
@@ -12,22 +18,72 @@ def test_at_the_edge_of_the_region_the_slope_is_the_threshold():
     assert study.operating_width(100.0) == 0.0, "nowhere steep enough"
 
 
-def test_one_network_has_the_same_share_at_all_batch_sizes():
-    found = study.shares_while_training((16, 64), images=128)
-    assert found["same"][16] == pytest.approx(found["same"][64], abs=0.1)
-    assert found["same"][16] > 1 / 16, "the diagonal is in the region"
+def test_near_a_point_the_loss_is_that_of_a_tie_and_the_gradient_of_the_embeddings_vanishes_with_the_distance():
+    around, slopes = torch.randn(33, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64), []
+    for distance in (1e-3, 1e-4):
+        leaf = (around[:1] + distance * around[1:]).requires_grad_()
+        loss = OnEmbeddings(SmoothAPLoss(0.01))(leaf, torch.arange(8).repeat_interleave(4))
+        slopes.append(torch.autograd.grad(loss, leaf)[0].norm().item())
+        assert loss.item() == pytest.approx(1 - 4 / 32, abs=1e-3)
+    assert slopes[0] / slopes[1] == pytest.approx(10, rel=0.01)
 
 
-def test_table_s2_has_printed_and_measured_numbers():
-    rows = {row["name"]: row for row in study.table_s2(batch=16, rounds=1)}
-    assert [row["printed_ms"] for row in rows.values()] == [3.7, 4.2, 6.6, None, 705.0]
-    assert rows.pop("ResNet-50")["measured_ms"] is None, "never on a CPU"
-    assert all(row["measured_ms"] > 0 for row in rows.values())
+def share(z, label, temperature):
+    """Mean over queries and relevant items of the share of irrelevant items that are near."""
+    scores, found = z @ z.T, []
+    for query in range(len(z)):
+        relevant = (label == label[query]) & (torch.arange(len(z)) != query)
+        found.append(study.near(scores[query][relevant], scores[query][label != label[query]], temperature).double())
+    return torch.stack([one.mean() for one in found]).mean().item()
 
 
-def test_a_larger_batch_has_the_same_share_and_more_items_that_move_and_the_descent_sums_to_zero():
+def expected(classes, each, temperature, *, drawn=None, embed=lambda z: z, few=None):
+    """The mean over all batches of so many of four classes of three, with so many items of each."""
+    found = []
+    for chosen in drawn or list(combinations(range(4), classes)):
+        of = [combinations(range(3), few if few and c == 0 else each) for c in chosen]
+        for items in product(*of):
+            batch = [3 * c + i for c, some in zip(chosen, items, strict=True) for i in some]
+            found.append(share(embed(POINTS[batch]), torch.tensor(batch) // 3, temperature))
+    return np.mean(found)
+
+
+@pytest.mark.parametrize("temperature", [0.01, 0.05, 0.3])
+def test_the_expected_share_of_pairs_is_the_same_for_all_batches(temperature):
+    every = [expected(classes, each, temperature) for classes in (2, 3, 4) for each in (2, 3)]
+    assert every == pytest.approx([every[0]] * 6) and (temperature > 0.1 or 0.02 < every[0] < 0.98)
+
+
+@pytest.mark.parametrize("without", ["an embedding of its own", "classes drawn alike", "as many items of each"])
+def test_the_share_changes_with_the_batch_without_a_hypothesis(without):
+    how = {
+        "an embedding of its own": {"embed": lambda z: torch.nn.functional.normalize(z - z.mean(0), dim=1)},
+        "classes drawn alike": {"drawn": [(0, 1), (2, 3)]},
+        "as many items of each": {"few": 2},
+    }[without]
+    each = 3 if "few" in how else 2
+    whole = expected(4, each, 0.05, **{k: v for k, v in how.items() if k != "drawn"})
+    assert abs(expected(2, each, 0.05, **how) - whole) > 1e-3
+
+
+def test_a_batch_of_the_study_has_four_items_of_each_class_and_its_losses_are_the_library_s():
+    for batch in study.batches(16, 3):
+        labels = (batch // 8).view(study.STARTS, 4, 4)
+        assert (labels == labels[..., :1]).all() and all(len(set(row.tolist())) == 16 for row in batch)
+    scores = torch.rand(2, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+    relevant, others = study.relations(scores)
+    whole = SmoothAPLoss(0.1)(scores, relevant, where=others)
+    assert torch.isclose(study.smooth_ap(scores, torch.tensor(0.1)), whole)
+    by_hand = [
+        (0.2 + row[~mine & rest] - row[mine][:, None]).relu().mean()
+        for row, mine, rest in zip(scores.flatten(0, 2), relevant.flatten(0, 2), others.flatten(0, 2), strict=True)
+    ]
+    assert torch.isclose(study.triplets(scores, torch.full((1, 1, 1, 1), 0.2)), torch.stack(by_hand).mean())
+
+
+def test_a_larger_batch_has_more_items_that_move_and_the_descent_sums_to_zero():
     found = [explorables.measure(0.01, size) for size in explorables.SIZES]
     shares, moved = [share for _, _, share, _ in found], [int((push.abs() > 1e-3).sum()) for *_, push in found]
-    assert max(shares) - min(shares) < 0.1 and moved == sorted(moved) and moved[-1] > 5 * moved[0]
+    assert max(shares) < 0.05 and moved == sorted(moved) and moved[-1] > 5 * moved[0]
     exact, smooth, _, push = explorables.measure(0.001, explorables.SIZES[0])
     assert smooth == pytest.approx(exact, abs=0.02) and push.sum().item() == pytest.approx(0, abs=1e-9)

@@ -214,7 +214,6 @@ WRONG = [
     ("ap_loss", lambda ranker, y, rel: ranker(y)[rel].mean(), "whose entry 0 is too large"),
     ("ap_gradient_wrt_ranks", lambda ranks: 1 / ranks**2 / len(ranks), "leaves out the rank within"),
     ("smooth_ap", lambda y, r, t: np.mean(sigmoid_rank(y[r], t)) / np.mean(sigmoid_rank(y, t)[r]), "divides sums"),
-    ("operating_width", lambda t, s: 2 * t * np.arccosh(np.sqrt(4 * t * s)), "which is not a number"),
     ("histogram_rank", lambda y, b: right("histogram_rank")(-y, b), "gives the largest score the"),
     ("teach_to_sort", lambda net, draw, steps: torch.nn.Identity(), "times what always answering the middle gives"),
     ("spearman_loss", lambda a, b: 1 - 6 * np.sum((a - b) ** 2) / len(a) / (len(a) ** 2 - 1), "one minus what was ask"),

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from rankbook.ch09_smooth_ap.study import near
+from rankbook.ch09_smooth_ap.study import operating_width
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, log_slider, strip, tell
 from rankedu.losses import SmoothAPLoss
@@ -38,7 +38,8 @@ def measure(temperature: float, size: int) -> tuple[float, float, float, Tensor]
     leaf = scores.clone().requires_grad_()
     loss = SmoothAPLoss(temperature)(leaf, relevance)
     (slope,) = torch.autograd.grad(loss, leaf)
-    share = near(scores[relevance], scores[~relevance], temperature).double().mean().item()
+    apart = (scores[relevance][:, None] - scores[~relevance]).abs()
+    share = (apart < operating_width(temperature)).double().mean().item()
     return average_precision(scores, relevance).item(), 1 - loss.item(), share, -slope
 
 

@@ -11,7 +11,6 @@ from torch.nn.functional import normalize
 from rankbook.ch07_recall_loss.study import CLASSES, EACH, NEW, STARTS, baselines, data, recall_at_1, start_weights
 from rankbook.kit.compare import Array, Comparison, compare, interval
 from rankedu.losses import SmoothAPLoss
-from rankedu.metrics import average_precision
 from rankedu.rankers import operating_region
 
 THRESHOLD = 0.005
@@ -30,11 +29,6 @@ def operating_width(temperature: float, threshold: float = THRESHOLD) -> float:
     """The largest difference at which the slope of the sigmoid still exceeds the threshold; 0 if it nowhere does."""
     steepest = 1 / (4 * temperature)
     return 2 * temperature * math.acosh(math.sqrt(steepest / threshold)) if steepest > threshold else 0.0
-
-
-def near(some: Tensor, others: Tensor, temperature: float) -> Tensor:
-    """Which of some scores (..., p) and of others (..., n) lie in the operating region of each other; (..., p, n)."""
-    return (some.unsqueeze(-1) - others.unsqueeze(-2)).abs() < operating_width(temperature)
 
 
 def batches(size: int, steps: int, seed: int = 3, classes: int = CLASSES) -> Iterator[Tensor]:
@@ -124,7 +118,7 @@ def maps_of(temperature: float) -> Tensor:
 
 
 @functools.cache
-def seen(maps: Tensor, size: int, temperature: float, items: int = 1024) -> dict[str, Array]:
+def seen(maps: Tensor, size: int, temperature: float, items: int = 768) -> dict[str, Array]:
     """Of new batches, by start: P; the share P±; queries whose relevant items meet nobody, those of them that have an
     error in the batch; how far the value is off."""
     found: dict[str, list[Tensor]] = {"P": [], "share": [], "nobody": [], "stuck": [], "off": []}
@@ -132,15 +126,15 @@ def seen(maps: Tensor, size: int, temperature: float, items: int = 1024) -> dict
         z = embed(batch, maps, 2)
         scores = z @ z.mT
         relevant, irrelevant = sides(scores)
-        meets = near(relevant, irrelevant, temperature).double()
-        within = 0.5 + ((relevant[..., None, :] - relevant[..., None]) / temperature).sigmoid().sum(-1)
-        ahead = ((irrelevant[..., None, :] - relevant[..., None]) / temperature).sigmoid().sum(-1)
-        exact = average_precision(scores, relations(scores)[0], where=relations(scores)[1])
+        inner, outer = (others[..., None, :] - relevant[..., None] for others in (relevant, irrelevant))
+        soft, hard = (
+            ((within := one + step(inner).sum(-1)) / (within + step(outer).sum(-1))).mean(-1)
+            for one, step in ((0.5, lambda x: (x / temperature).sigmoid()), (1.0, lambda x: x > 0))
+        )
+        meets = (outer.abs() < operating_width(temperature)).double()
         nobody = 1 - meets.amax((-1, -2))
-        every = (
-            operating_region(scores, temperature, THRESHOLD), meets.mean((-1, -2)), nobody, nobody * (exact < 1),
-            (within / (within + ahead)).mean(-1) - exact,
-        )  # fmt: skip
+        share = operating_region(scores, temperature, THRESHOLD)
+        every = share, meets.mean((-1, -2)), nobody, nobody * (hard < 1), soft - hard
         for name, measured in zip(found, every, strict=True):
             found[name].append(measured.double().mean(-1))
     return {name: torch.stack(rows).mean(0).numpy() for name, rows in found.items()}

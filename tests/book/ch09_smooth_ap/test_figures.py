@@ -33,7 +33,8 @@ def share(z, label, temperature):
     scores, found = z @ z.T, []
     for query in range(len(z)):
         relevant = (label == label[query]) & (torch.arange(len(z)) != query)
-        found.append(study.near(scores[query][relevant], scores[query][label != label[query]], temperature).double())
+        apart = scores[query][relevant][:, None] - scores[query][label != label[query]]
+        found.append((apart.abs() < study.operating_width(temperature)).double())
     return torch.stack([one.mean() for one in found]).mean().item()
 
 

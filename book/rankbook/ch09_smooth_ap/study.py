@@ -4,6 +4,7 @@ import functools
 import math
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
@@ -16,11 +17,8 @@ from rankedu.rankers import operating_region
 THRESHOLD = 0.005
 #: Of the maps that learn: items of a class in a batch, temperatures (or margins), step sizes, the batch of the sweep.
 OF_EACH, BATCH, LENGTHS = 4, 32, (50, 150)
-TEMPERATURES, MARGINS, RATES = (
-    (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0),
-    (0.03, 0.1, 0.3, 1.0, 3.0),
-    (0.005, 0.02, 0.08),
-)
+TEMPERATURES, MARGINS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0), (0.1, 0.3, 1.0, 3.0)
+RATES = (0.002, 0.007, 0.03, 0.12)
 #: Of the runs with a small and a large batch: sizes, items that each run sees, temperatures.
 SMALL, LARGE, IMAGES, TWO = 16, 128, 7680, (0.01, 0.1)
 
@@ -94,9 +92,10 @@ def embed(batch: Tensor, maps: Tensor, part: int) -> Tensor:
 def temperatures(steps: int) -> Comparison:
     """R@1 by the temperature of Smooth-AP and the margin of triplets, each start at its own rate."""
 
-    def train(arm: tuple[Loss, tuple[float, ...]], strength: float, rate: float, _: int) -> tuple[Array, Array]:
-        maps = learned(*arm, BATCH, LENGTHS)[steps][arm[1].index(strength), RATES.index(rate)]
-        return recall_at_1(data()[1] @ maps), recall_at_1(data()[2] @ maps)
+    def train(arm: tuple[Loss, tuple[float, ...]], strength: float, *_: object) -> tuple[Array, Array]:
+        maps = learned(*arm, BATCH, LENGTHS)[steps][arm[1].index(strength)]
+        by, report = (np.stack([recall_at_1(items @ one) for one in maps]) for items in data()[1:])
+        return by, report
 
     arms = {"Smooth-AP": (smooth_ap, TEMPERATURES), "triplets": (triplets, MARGINS)}
     sweep = {name: strengths for name, (_, strengths) in arms.items()}
@@ -118,7 +117,7 @@ def maps_of(temperature: float) -> Tensor:
 
 
 @functools.cache
-def seen(maps: Tensor, size: int, temperature: float, items: int = 768) -> dict[str, Array]:
+def seen(maps: Tensor, size: int, temperature: float, items: int = 512) -> dict[str, Array]:
     """Of new batches, by start: P; the share P±; queries whose relevant items meet nobody, those of them that have an
     error in the batch; how far the value is off."""
     found: dict[str, list[Tensor]] = {"P": [], "share": [], "nobody": [], "stuck": [], "off": []}

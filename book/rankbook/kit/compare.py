@@ -136,18 +136,18 @@ class Comparison:
         return "\n".join(lines)
 
     def draw(self, axes: Axes, looks: Mapping[str, Mapping[str, Any]]) -> list[str]:
-        """Draw a curve over the strength for each arm, its interval, and the baselines in grey; returns it in words.
+        """Draw a curve over the strength for each arm in `looks`, its interval, and the baselines; returns it in words.
 
         A mark is hollow where most starts chose the smallest or the largest rate, so that another might do better.
         """
         facts = []
-        for arm in self.test:
+        for arm in looks:
             rows = [interval(row) for row in self.curve(arm)]
             mean, half = (np.array([getattr(row, part) for row in rows]) for part in ("mean", "half"))
             strengths, open_ended = np.array(self.strengths[arm]), self.at_an_end_of_rates(arm)
             ends = ", ".join(f"{strength:g}" for strength in strengths[open_ended])
-            axes.plot(strengths, mean, label=arm, **looks[arm])
-            hollow = {**looks[arm], "linestyle": "none", "markerfacecolor": "white"}
+            axes.plot(strengths, mean, **{"label": arm} | dict(looks[arm]))
+            hollow = {**looks[arm], "linestyle": "none", "markerfacecolor": "white", "label": None}
             axes.plot(strengths[open_ended], mean[open_ended], **hollow)
             axes.fill_between(strengths, mean - half, mean + half, color=looks[arm]["color"], alpha=0.15, linewidth=0)
             best = int(mean.argmax())

@@ -8,6 +8,7 @@ from rankbook.ch04_interpolated_ranking import explorables, figures, study
 from rankbook.kit import style, timing
 from rankedu.blackbox import interpolate
 from rankedu.landscapes import interpolated_landscape, random_coefficients, random_section, rank_landscape
+from rankedu.rankers import BlackboxRanker
 from rankedu.solvers import ranking
 
 
@@ -32,12 +33,17 @@ def test_the_landscape_sinks_and_flattens_as_lam_grows():
     assert ranges[-1][1] - ranges[-1][0] < ranges[0][1] - ranges[0][0]
 
 
-def test_half_move_at_three_gaps_and_how_far_the_interpolation_has_sunk_has_a_closed_form():
-    for n in (20, 200, 2000):
-        assert 0.4 < study.regime(n, 3 / n, trials=40)[0] < 0.65
-    for ratio in (0.3, 1.0, 4 / 3, 9.47):
-        assert abs(study.regime(20, ratio, trials=200)[1] - study.sunk(ratio)) < 0.01
-    assert study.sunk(4 / 3) == pytest.approx(0.5)
+def test_pairs_in_order_are_the_mean_rank_and_the_unit_moves_a_relevant_item_by_the_spread():
+    (p, n), lists = study.LISTS[0], torch.randn(5, 20, dtype=torch.float64)
+    relevant = (torch.arange(n) < p).expand_as(lists)
+    pairs = (lists[:, :p, None] > lists[:, None, p:]).double().mean((1, 2))
+    assert torch.allclose(study.in_order(lists, relevant), pairs)
+    made, lam = study.task(p, n)
+    scores = torch.einsum("slif,sf->sli", made.made[1], study.start_weights()).flatten(0, 1).requires_grad_()
+    (slope,) = torch.autograd.grad(
+        study.MeanRank(lambda ranked: ranked)(scores, relevant[:1].expand_as(scores)), scores
+    )
+    assert slope.max().item() * lam * len(scores) == pytest.approx(scores.detach().std(-1).mean().item())
 
 
 def test_fitted_exponent_finds_the_exponent():
@@ -54,3 +60,11 @@ def test_the_slope_of_the_secant_is_the_interpolation():
             wanted = interpolate(ranking, c, lam)(torch.from_numpy(explorables.LINE_SCORES) + position * c).item()
             told = style.description(explorables.secant(lam=lam, position=position))
             assert float(re.search(r"a slope of (-?[\d.]+)\.", told).group(1)) == pytest.approx(wanted, abs=0.006)
+
+
+def test_a_long_step_draws_the_scores_together_at_a_small_rate_and_a_large_one_or_a_margin_holds_them_apart():
+    small, large = study.RATES.index(0.03), study.RATES.index(3.0)
+    long, short = (study.spreads(4, 20, step) for step in (20.0, 0.2))
+    assert long[small] < 0.3 < 1 < short[small] and long[large] > 1
+    ranker, scores, relevant = BlackboxRanker(1.0), torch.tensor([[1.0, 0.0]]), torch.tensor([[True, False]])
+    assert study.MeanRank(ranker)(scores, relevant) == 1 < study.MeanRank(ranker, margin=2.0)(scores, relevant)

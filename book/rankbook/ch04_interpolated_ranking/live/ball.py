@@ -24,17 +24,16 @@ def ball(state):
     trail = descent(start, lam, adam)
     losses = [loss(point) for point in trail]
     ends = [loss(descent(start, 10**power, adam)[-1]) for power in LAMS]
-    spread = deviation(scores(start)) / deviation(WEIGHTS)
     shown = {**state, "steps": steps, "playing": state["playing"] and steps < STEPS}
     shown = {**shown, "lam": lam, "scores": scores(start), "ranks": rank(scores(start)), "losses": losses}
-    shown = {**shown, "stop": trail[-1], "stops": ends, "useful": [3 / 6 * spread, spread]}
+    shown = {**shown, "stop": trail[-1], "stops": ends}
     left, top, bottom = MAP
     marks = [text(left, 16, f"λ = {lam:.2f}; strong colours: low loss", "small"), *landscape(log_lam)]
     if steps:
         gone = [place(point) for point in trail[: steps + 1]]
         marks += [line(gone, "under"), line(gone, "positive thick"), dot(*gone[-1], "negative", 6)]
     marks += [dot(*place(start), "hollow", 7), *curve(losses[: steps + 1])]
-    marks += stops(ends, losses[-1], log_lam, shown["useful"], steps == STEPS)
+    marks += stops(ends, losses[-1], log_lam, steps == STEPS)
     x = scaled(log_lam, -1, 1.6, STOPS[0], STOPS[1])
     marks += [line([(STOPS[0], 306), (STOPS[1], 306)], "axis"), dot(x, 306, "ink", 7)]
     marks.append(text(STOPS[0] - 14, 310, "λ", "", "end"))
@@ -55,11 +54,6 @@ def scores(point):
 def loss(point):
     """The loss itself, a staircase: the weighted ranks."""
     return sum(weight * place for weight, place in zip(WEIGHTS, rank(scores(point))))
-
-
-def deviation(values):
-    middle = sum(values) / len(values)
-    return max(math.sqrt(sum((value - middle) ** 2 for value in values) / len(values)), 1e-9)
 
 
 def descent(start, lam, adam):
@@ -124,8 +118,8 @@ def curve(losses):
     ]
 
 
-def stops(ends, here, log_lam, useful, known):
-    """The loss at the end over λ, the rule of thumb shaded; nothing of it before the ball has stopped once."""
+def stops(ends, here, log_lam, known):
+    """The loss at the end over λ; nothing of it before the ball has stopped once."""
     left, right, top, bottom = STOPS
 
     def across(power):
@@ -135,16 +129,13 @@ def stops(ends, here, log_lam, useful, known):
         return scaled(value, LOWEST, HIGHEST, bottom, top)
 
     marks = [
-        text(left - 16, top - 24, "the last loss over λ;", "small"),
-        text(left - 16, top - 9, "grey: the rule of thumb", "small"),
+        text(left - 16, top - 12, "the last loss over λ", "small"),
         line([(left, top), (left, bottom), (right, bottom)], "axis"),
         *[text(across(power), bottom + 16, f"{10**power:g}", "small", "middle") for power in (-1, 0, 1)],
     ]
     if not known:
         return [*marks, text((left + right) / 2, (top + bottom) / 2, "?", "", "middle")]
-    low, high = [across(math.log10(bound)) for bound in useful]
     return [
-        bar(low, top, high - low, bottom - top, "area"),
         line([(across(log_lam), up(here)), (across(log_lam), 306)], "guide"),
         *marks,
         line([(across(power), up(value)) for power, value in zip(LAMS, ends)], "ink"),
@@ -154,11 +145,7 @@ def stops(ends, here, log_lam, useful, known):
 
 def words(shown):
     """The picture for those who do not see it."""
-    low, high = shown["useful"]
-    end = (
-        f" and after {STEPS} steps of {'Adam' if shown['adam'] else 'SGD'} stands at {shown['losses'][-1]:.2f}. The "
-        f"rule of thumb advises λ from {low:.2f} to {high:.2f}."
-    )
+    end = f" and after {STEPS} steps of {'Adam' if shown['adam'] else 'SGD'} stands at {shown['losses'][-1]:.2f}."
     return (
         f"A map of six scores in a plane, shaded by the loss interpolated with λ = {shown['lam']:.2f}. The ball "
         f"starts at a loss of {shown['losses'][0]:.2f}{end if shown['steps'] == STEPS else '.'}"

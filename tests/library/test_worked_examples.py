@@ -82,14 +82,11 @@ status = pytest.main([*{PYTEST}, "tests/library/rankers/test_noise.py", "rankedu
                       "tests/library/rankers/test_contract.py", "-k", "noise or in_the_table"])
 from rankbook.ch12_surrogates_side_by_side.explorables import method_and_strength as slider
 from rankbook.kit import style
-from rankbook.ch12_surrogates_side_by_side import figures, maps, surrogates
-from ranklab.contestants import LSTMRanker
+from rankbook.ch12_surrogates_side_by_side import figures
 from tools.site import architecture_page
-surrogates.sorter = lambda: LSTMRanker(20)
 told = [int(status), sum(frame["method"] == "noise" for frame in slider.grid()), len(list(slider.grid())),
         [style.description(slider(method="noise", distortion=0.1)),
-         *map(style.description, (figures.every_landscape(size=20), maps.one_walk(), maps.gradient_fields(),
-                                  figures.two_items())), architecture_page.rankers()]]
+         *map(style.description, (figures.every_landscape(size=20), figures.two_items())), architecture_page.rankers()]]
 print(json.dumps(told))
 """
 

@@ -1,6 +1,4 @@
-"""The losses of Table 1 that are made for AP, on one walk, and the ranking that an AP-SVM trains against."""
-
-from itertools import pairwise
+"""The losses of Table 1 that are made for AP, on one walk."""
 
 import numpy as np
 import torch
@@ -11,8 +9,7 @@ from rankbook.kit import style
 from rankbook.kit.ranks import Array
 from rankedu.losses import APLoss, FastAPLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
-from rankedu.ranks import rank
-from ranklab.contestants import APSVMLoss, ErrorDrivenAPLoss, most_violated_ranking
+from ranklab.contestants import APSVMLoss, ErrorDrivenAPLoss
 
 #: Four relevant scores and twelve others; the first group is moved as a whole.
 RELEVANT = np.array([0.22, 0.08, -0.05, -0.24])
@@ -71,38 +68,4 @@ def what_each_optimises() -> Figure:
         "minus AP, which RaMBO's follows exactly and Smooth-AP's, FastAP's and the error-driven one with small ramps; "
         "AP-SVM's is a convex line far above them. Right, the push that the relevant items get together. "
         f"{'; '.join(facts)}.",
-    )
-
-
-def most_violated() -> Figure:
-    """Eight items by their scores, and in the ranking that an AP-SVM trains against."""
-    scores = torch.tensor([0.95, 0.8, 0.72, 0.6, 0.45, 0.4, 0.2, 0.1], dtype=torch.float64)
-    relevance = torch.tensor([True, False, True, True, False, True, False, False])
-    columns = {
-        "by score": rank(scores),
-        "most violated": most_violated_ranking(scores, relevance),
-        "the same, scores × 10": most_violated_ranking(10 * scores, relevance),
-    }
-    figure, axis = style.figure(width=6.8, height=4.2)
-    for x, (one, other) in enumerate(pairwise(columns.values())):
-        for before, after, good in zip(-one, -other, relevance, strict=True):
-            colour = style.POSITIVE if good else style.NEGATIVE
-            axis.plot([x + 0.12, x + 0.88], [before, after], color=colour, linewidth=1.4, alpha=0.6)
-    swaps = {}
-    for x, (title, ranks) in enumerate(columns.items()):
-        names = (f"{score:.2f}".lstrip("0") for score in scores)
-        style.draw_items(axis, [x] * 8, -ranks, names, relevance, size=25)
-        axis.text(x, -0.2, title, ha="center")
-        behind, above = (y[relevance][:, None] > y[~relevance] for y in (ranks, scores))
-        swaps[title] = int((behind & above).sum())
-    axis.set(xlim=(-0.45, 2.45), ylim=(-8.6, 0.2), yticks=range(-8, 0), yticklabels=range(8, 0, -1), ylabel="rank")
-    axis.set_xticks([])
-    axis.spines[["left", "bottom"]].set_visible(False)
-    return style.describe(
-        figure,
-        "Three columns of eight items in ranks 1 to 8, four relevant (blue discs) and four not (hollow red squares). "
-        f"In the first they stand by score, from {scores.max():.2f} to {scores.min():.2f}. The most "
-        f"violated ranking turns {swaps['most violated']} rightly ordered pairs round; "
-        f"with ten times the scores it turns {swaps['the same, scores × 10']} round. Relevant items keep their order "
-        "among themselves in all three, and so do the others.",
     )

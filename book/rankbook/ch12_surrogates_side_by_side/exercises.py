@@ -1,4 +1,4 @@
-"""Chapter 12, surrogates side by side: equal distortion, projection and its gradient, and the error-driven update."""
+"""Chapter 12, surrogates side by side: soft ranks by projection, and equal distortion."""
 
 import numpy as np
 
@@ -8,14 +8,6 @@ from rankedu import reference
 
 def soft_ranks(scores, strength):
     return np.array(reference.projected_rank(scores, strength))
-
-
-def projection_gradient(scores, coefficients, strength):
-    """Central differences of the definition, which is exact: soft ranks are straight lines between their kinks."""
-    reach = 1e-5
-    moves = reach * np.eye(len(scores))
-    moved = [soft_ranks(scores + move, strength) - soft_ranks(scores - move, strength) for move in moves]
-    return np.array(moved) @ coefficients / (2 * reach)
 
 
 def _measure(formula):
@@ -34,23 +26,6 @@ def _measure(formula):
 
 
 equal_distortion = _measure(lambda soft, true: np.std(soft - true) / np.std(true))
-
-
-def _step(scores, delta):
-    return np.clip((scores[None, :] - scores[:, None]) / (2 * delta) + 0.5, 0, 1)  # row i, column k: y_k - y_i
-
-
-def _update(scores, relevance, step, above):
-    """The update of a step and of who is above each item; the mistakes have other ones."""
-    error = (step / (1 + above)[:, None])[relevance][:, ~relevance] / relevance.sum()
-    update = np.zeros(len(scores))
-    update[relevance], update[~relevance] = -error.sum(axis=1), error.sum(axis=0)
-    return update
-
-
-def error_driven_update(scores, relevance, delta):
-    step = _step(scores, delta)
-    return _update(scores, relevance, step, step.sum(axis=1) - 0.5)  # less its own H(0)
 
 
 def _hard(scores):
@@ -94,21 +69,6 @@ def _distortion_cases() -> list[Case]:
     return cases
 
 
-def _gradient_cases() -> list[Case]:
-    rng = np.random.default_rng(15)
-    drawn = [(case, rng.integers(-6, 7, len(case["scores"])) / 2) for case in _projection_cases()]
-    return [{"scores": case["scores"], "coefficients": c, "strength": case["strength"]} for case, c in drawn]
-
-
-def _update_cases() -> list[Case]:
-    rng, cases = np.random.default_rng(13), []
-    drawn = ((4, 2, 0.125), (2, 1, 0.5), (5, 2, 1.0), (6, 2, 0.3), (8, 3, 1.0), (10, 1, 0.2), (12, 5, 0.5))
-    for size, positives, delta in drawn:
-        scores, relevance = rng.permutation(200)[:size] / 100, rng.permutation(size) < positives
-        cases.append({"scores": scores, "relevance": relevance, "delta": delta})
-    return cases
-
-
 EXERCISES = (
     Exercise(
         "soft_ranks(scores, strength): the point of the permutahedron that is nearest to −scores/strength; a vector "
@@ -139,36 +99,6 @@ EXERCISES = (
              "compares variances: the distortion is a quotient of standard deviations"),
             (lambda y, c, share: 2 * equal_distortion(y, c, share),
              "smooths with half the temperature: σ(x) is (1 + tanh(x/2))/2"),
-        ],
-    ),
-    Exercise(
-        "projection_gradient(scores, coefficients, strength): the gradient of coefficients · soft_ranks(scores, "
-        "strength), one entry a score.",
-        projection_gradient, _gradient_cases, [
-            (lambda y, c, strength: -c / strength,
-             "leaves out the mean: the ranks of a block keep their sum, so what one gains the others lose"),
-            (lambda y, c, strength: -(c - c.mean()) / strength,
-             "takes the mean over all items: only those of a block share their ranks"),
-            (lambda y, c, strength: -(c - _near(y, strength) @ c) / strength,
-             "joins neighbours that are nearer than the strength, once: blocks that overlap afterwards are one"),
-            (lambda y, c, strength: strength * projection_gradient(y, c, strength),
-             "differentiates by −y/ε: the scores themselves have the factor 1/ε more"),
-            (lambda y, c, strength: projection_gradient(y, c, strength)[np.argsort(-y, kind="stable")],
-             "returns it in sorted order: put each entry back to where its item stood"),
-        ],
-    ),
-    Exercise(
-        "error_driven_update(scores, relevance, delta): what the error-driven AP loss sends back to the scores of one "
-        "list.",
-        error_driven_update, _update_cases, [
-            (lambda y, rel, d: _update(y, rel, _step(y, d), _step(y, d).sum(axis=1)),
-             "counts the item as half above itself: the sum in the denominator leaves it out"),
-            (lambda y, rel, d: _update(y, rel, _step(y, d), _step(y, d)[:, ~rel].sum(axis=1)),
-             "counts the irrelevant items alone in the denominator: all others belong there"),
-            (lambda y, rel, d: error_driven_update(y, rel, 1e-9),
-             "takes the step itself, without its width: H rises from 0 at −δ to 1 at δ"),
-            (lambda y, rel, d: np.where(rel, error_driven_update(y, rel, d), 0.0),
-             "moves the relevant items only: each pair pushes its irrelevant item down as well"),
         ],
     ),
 )  # fmt: skip

@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from rankbook.ch12_surrogates_side_by_side import surrogates as known
-from rankbook.ch12_surrogates_side_by_side.maps import draw_arrows, draw_map
-from rankbook.ch12_surrogates_side_by_side.quality import Quality, at, quality, strength_at
+from rankbook.ch12_surrogates_side_by_side.maps import down_in_plane, draw_arrows, draw_map
+from rankbook.ch12_surrogates_side_by_side.study import STEP, Quality, at, quality, strength_at
 from rankbook.ch12_surrogates_side_by_side.surrogates import EXTENT, SURROGATES, loss_of, section, surrogate
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, ground, strip, tell
@@ -47,12 +47,12 @@ def method_and_strength(method: str, distortion: float) -> Figure:
     label, loss = SURROGATES[method].label(strength_at(method, distortion)), loss_of(section(60).points())
     height = surrogate(ranker, section(60).points())[0]
     lift, few = float((loss - height).mean()), section(7, 0.86 * EXTENT)
-    down, ball = known.down_in_plane(ranker, few), known.down_in_plane(ranker, section(SIDE))
+    down, ball = down_in_plane(ranker, few), down_in_plane(ranker, section(SIDE))
     figure, (axes, bars) = style.figure(1, 2, width=6.6, height=4.6)
     style.place(figure, (0.085, 0.243, 0.475, 0.682), (0.75, 0.243, 0.19, 0.682))
     draw_map(axes, height + lift, loss)
     draw_arrows(axes, few, down)
-    ground(axes, np.where(known.no_gradient(ball)[..., None], 0.0, ball), loss_of(section(SIDE).points()))
+    ground(axes, ball, loss_of(section(SIDE).points()))
     axes.set(xlabel="along u", ylabel="along v", title=f"{method}, {label}")
     ends = [_judged(method, end).gained for end in (DISTORTIONS[0], DISTORTIONS[-1])]
     tell(figure, nothing=found.nothing, gained=found.gained, weakest=ends[0], strongest=ends[1])
@@ -69,8 +69,8 @@ def method_and_strength(method: str, distortion: float) -> Figure:
         f"Map of the {method} surrogate with {label}, which distorts the loss by {distortion:.0%}, in bands of equal "
         f"height; it is drawn {abs(lift):.1f} {'higher' if lift > 0 else 'lower'} than it lies. It spans "
         f"{np.ptp(height):.1f} where the loss spans {np.ptp(loss):.1f}. Arrows point downhill; at "
-        f"{known.no_gradient(down).sum()} of 49 places a dot says that there is no gradient. Bars: {found.nothing:.0%} "
-        f"of score vectors without a gradient; a step of {known.STEP:g} gains {found.gained:.0%} of the best one; "
+        f"{(~down.any(-1)).sum()} of 49 places a dot says that there is no gradient. Bars: {found.nothing:.0%} "
+        f"of score vectors without a gradient; a step of {STEP:g} gains {found.gained:.0%} of the best one; "
         f"steadiness {found.steadiness:.0%}.",
     )
 

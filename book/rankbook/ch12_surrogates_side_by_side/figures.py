@@ -1,16 +1,24 @@
 """Figures of chapter 12: the surrogates as curves and as solid blocks, and what they cost."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from torch import nn
 
+from rankbook.ch12_surrogates_side_by_side import study
 from rankbook.ch12_surrogates_side_by_side import surrogates as known
-from rankbook.ch12_surrogates_side_by_side.quality import descents, quality, strength_at, sweep
-from rankbook.ch12_surrogates_side_by_side.surrogates import EXTENT, LOOKS, SEED, STEP, SURROGATES, loss_of, surrogate
+from rankbook.ch12_surrogates_side_by_side.study import (
+    FINE,
+    at,
+    one_step,
+    quality,
+    strength_at,
+    walks,
+)
+from rankbook.ch12_surrogates_side_by_side.surrogates import EXTENT, LOOKS, SEED, SURROGATES, loss_of, surrogate
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
 from rankbook.kit.relief import draw_blocks, surface, view
@@ -18,6 +26,9 @@ from rankbook.kit.style import in_words
 from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker
 from rankedu.rankers.registry import SCORE_RANGE
 from ranklab.contestants import ProjectionRanker
+
+#: Of curves with an interval around them.
+BARE = {name: LOOKS[name] | {"marker": ""} for name in SURROGATES}
 
 
 def two_items(width: float = 0.4) -> Figure:
@@ -97,50 +108,50 @@ def every_landscape(distortion: float = 0.08, size: int = 200) -> Figure:
 
 
 def trade_offs() -> Figure:
-    """What a distortion buys: places with a gradient, steps that gain, a gradient that stands still under noise."""
+    """What a distortion buys: places with a gradient, a step that gains, a gradient that stands still under noise."""
     figure, axes = style.figure(1, 3, width=7.4, height=3.7, sharex=True)
-    titles = {"nothing": "no gradient", "gained": f"gain of a step of {STEP:g}", "steadiness": "steadiness"}
-    learnt, facts = quality(known.sorter()), []
-    for name, found in sweep().items():
-        for axis, key in zip(axes, titles, strict=True):
-            x, y = [max(one.distortion, 1e-3) for one in found], [getattr(one, key) for one in found]
-            axis.plot(x, y, label=name, markersize=4, **LOOKS[name])
-        best = max(found, key=lambda one: one.gained)
-        facts.append(f"{name} gains {best.gained:.0%} at best, at a distortion of {best.distortion:.0%}")
-    for axis, (key, title) in zip(axes, titles.items(), strict=True):
-        axis.plot(learnt.distortion, getattr(learnt, key), "*", color=style.RED, markersize=14, label="LSTM")
-        axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-        axis.set(title=title, xscale="log", xlim=(0.004, 1.4), xlabel="distortion", ylim=(-0.05, 1.05))
-        axis.set_xticks([0.01, 0.1, 1.0], ["1 %", "10 %", "100 %"])
-    style.legend_below(figure, axes[0], handlelength=2.2)
+    facts, learnt = one_step().draw(axes[1], BARE), quality(known.sorter())
+    for name in SURROGATES:
+        found = [quality(at(name, share)) for share in FINE]
+        for axis, values in ((axes[0], [q.nothing for q in found]), (axes[2], [q.steadiness for q in found])):
+            axis.plot(FINE, values, **LOOKS[name] | {"marker": ""})
+    for axis, title in zip(axes, ("no gradient", f"gain of a step of {study.STEP:g}", "steadiness"), strict=True):
+        value = dict(zip(axes, (learnt.nothing, learnt.gained, learnt.steadiness), strict=True))[axis]
+        axis.plot(learnt.distortion, value, "*", color=style.RED, markersize=14, label="LSTM")
+        _over_distortion(axis, title, 0.01, 0.05, 0.2, 0.7)
+    style.legend_below(figure, axes[1], handlelength=2.2)
     return style.describe(
         figure,
         "Three panels over the distortion of the loss, a curve for each method and a star for the trained LSTM: the "
         "share of score vectors without a gradient, what a step against the gradient gains as a share of the best "
-        f"step, and how steady the gradient is under noise. {'; '.join(facts)}; the LSTM gains {learnt.gained:.0%} at "
-        f"{learnt.distortion:.0%}.",
+        f"step, and how steady the gradient is under noise. The gain: {'; '.join(facts)}; the LSTM gains "
+        f"{learnt.gained:.0%} at {learnt.distortion:.0%}.",
     )
 
 
-def walks_down(distortions: Sequence[float] = (0.05, 0.2, 0.7)) -> Figure:
-    """From 64 random score vectors down each surrogate: what remains of the true loss."""
-    figure, axes = style.figure(1, 3, width=7.4, height=3.6, sharey=True, sharex=True)
+def walks_down() -> Figure:
+    """How far sixty steps down each surrogate lead, over its distortion: steps of one length, and in proportion."""
+    figure, axes = style.figure(1, 2, width=7.4, height=4.2, sharex=True)
     facts = []
-    for axis, distortion in zip(axes, distortions, strict=True):
-        ways = {name: left for name, (left, _) in descents(distortion).items()}
-        for name, left in ways.items():
-            axis.plot(left, label=name, **LOOKS[name] | {"marker": ""})
-        facts.append(f"at {distortion:.0%}: {', '.join(f'{name} {left[-1]:.0%}' for name, left in ways.items())}")
-        axis.set(title=f"distorted by {distortion:.0%}", xlabel="steps of 0.1", ylim=(-0.02, 1.02))
-    axes[0].yaxis.set_major_formatter(PercentFormatter(1.0))
-    axes[0].set_ylabel("what is left to gain")
+    for axis, title in zip(axes, (f"steps of {study.LENGTH:g}", "in proportion, at its own rate"), strict=True):
+        said = walks(axis is axes[1]).draw(axis, BARE)
+        facts.append(f"{title}: {'; '.join(said)}")
+        _over_distortion(axis, title, 0.05, 0.1, 0.2, 0.4, 0.7)
+        axis.set(ylim=(-0.12, 1.14))
+    axes[0].set_ylabel("share of the way that is gone")
     style.legend_below(figure, axes[0], handlelength=2.2)
     return style.describe(
         figure,
-        "Three panels of falling curves: the true loss, as a share of its way down to the best ranking, against steps "
-        f"along the gradient of a surrogate. Left to gain after 60 steps, {'; '.join(facts)}. The LSTM is the same "
-        "in all.",
+        "Two panels over the distortion of the loss: which share of its way down the true loss has gone after "
+        f"{study.STEPS} steps along a surrogate. {'. '.join(facts)}.",
     )
+
+
+def _over_distortion(axis: Axes, title: str, *marked: float) -> None:
+    axis.set(title=title, xscale="log", xlabel="distortion", ylim=(-0.05, 1.05))
+    axis.set_xticks(marked, [f"{share:.0%}" for share in marked])
+    axis.minorticks_off()
+    axis.yaxis.set_major_formatter(PercentFormatter(1.0))
 
 
 def measured_table(seconds: dict[str, dict[int, float]]) -> Figure:

@@ -2,10 +2,11 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch12_surrogates_side_by_side import ap_losses, figures, surrogates
-from rankbook.ch12_surrogates_side_by_side import quality as surrogate_quality
+from rankbook.ch12_surrogates_side_by_side import ap_losses, figures, study, surrogates
+from rankbook.ch12_surrogates_side_by_side.live import rolling
 from rankbook.kit import style
 from rankbook.kit.relief import surface, view
+from rankedu import reference
 from rankedu.landscapes import rank_landscape
 from rankedu.losses import APLoss
 from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker
@@ -25,11 +26,11 @@ def quick_sorter():
 
 
 def test_the_gradient_belongs_to_the_value():
-    points, c, _ = surrogate_quality.cloud()
-    some, moves = points[:6], 1e-6 * np.random.default_rng(0).standard_normal((5, 1, 20))
+    points, c = (values[:2] for values in study.cloud()[:2])
+    moves = 1e-6 * np.random.default_rng(0).standard_normal((5, 1, 1, 20))
     for ranker in RANKERS:
-        up, down = (surrogates.surrogate(ranker, some + sign * moves, c)[0] for sign in (1, -1))
-        wanted = (surrogates.surrogate(ranker, some, c)[1] * moves).sum(-1)
+        up, down = (surrogates.surrogate(ranker, points + sign * moves, c)[0] for sign in (1, -1))
+        wanted = (surrogates.surrogate(ranker, points, c)[1] * moves).sum(-1)
         np.testing.assert_allclose((up - down) / 2, wanted, rtol=1e-4, atol=1e-9, err_msg=str(ranker))
 
 
@@ -45,17 +46,71 @@ def test_four_landscapes_are_one_loss_and_three_surrogates():
 
 def test_a_strength_distorts_as_much_as_it_was_asked_to():
     for method, distortion in (("sigmoid", 0.1), ("histogram", 0.4)):
-        found = surrogate_quality.quality(surrogate_quality.at(method, distortion)).distortion
+        found = study.quality(study.at(method, distortion)).distortion
         assert found == pytest.approx(distortion, rel=0.35 if method == "histogram" else 0.02)
 
 
-def test_the_blind_step_is_the_limit_of_projection_and_sigmoid():
-    points, c, _ = surrogate_quality.cloud()
-    for ranker in (ProjectionRanker(100.0), SigmoidRanker(1e4)):
-        gradients = surrogates.surrogate(ranker, points, c)[1]
-        directions = gradients / np.linalg.norm(gradients, axis=1, keepdims=True)
-        wanted = -(c - c.mean()) / np.linalg.norm(c - c.mean())
-        np.testing.assert_allclose(directions, np.broadcast_to(wanted, points.shape), atol=1e-4)
+def drawn(n, seed):
+    random = np.random.default_rng(seed)
+    y, c = random.standard_normal((2, n))
+    return y, c, c - c.mean()
+
+
+@pytest.mark.parametrize("n", [2, 5, 9])
+def test_a_loss_of_ranks_is_a_derivative_of_m_but_at_a_tie(n):
+    def m(z):
+        return z.sum() + np.minimum.outer(z, z)[np.triu_indices(n, 1)].sum()
+
+    for seed in range(20):
+        y, c, _ = drawn(n, seed)
+        assert m(y) == pytest.approx(y @ reference.rank(y.tolist())) == pytest.approx(reference.optimal_value(y))
+        assert (m(y + 1e-7 * c) - m(y - 1e-7 * c)) / 2e-7 == pytest.approx(c @ reference.rank(y.tolist()), abs=1e-4)
+        y[0], c[:2] = y[1], (0.0, 1.0)  # without distinct scores: the two sides have different slopes
+        assert (m(y + 1e-7 * c) - m(y)) / 1e-7 < (m(y) - m(y - 1e-7 * c)) / 1e-7 - 0.5
+
+
+@pytest.mark.parametrize("n", [2, 5, 9])
+def test_blocks_of_a_projection_and_where_it_is_exact(n):
+    for seed in range(20):
+        y, c, centred = drawn(n, seed)
+        wide = ProjectionRanker(2 / n * np.ptp(y))
+        np.testing.assert_allclose(surrogates.surrogate(wide, y, c)[1], -centred / wide.strength, atol=1e-9)
+        exact, soft = (ProjectionRanker(share * np.diff(np.sort(y)).min()) for share in (0.999, 1.001))
+        assert not surrogates.surrogate(exact, y, c)[1].any()
+        ranks = torch.tensor(reference.rank(y.tolist()), dtype=torch.float64)
+        torch.testing.assert_close(exact(torch.from_numpy(y)), ranks, atol=1e-9, rtol=0)
+        assert surrogates.surrogate(soft, y, c)[1].any() and (soft(torch.from_numpy(y)) - ranks).abs().max() > 1e-5
+    # ε below the bound: two groups far apart are two blocks. At a gap of ε the slopes of the two sides differ.
+    groups, c = np.array([9.0, 9.1, 0.0, 0.1]), np.array([1.0, 0.0, 0.0, 0.0])
+    np.testing.assert_allclose(surrogates.surrogate(ProjectionRanker(1.0), groups, c)[1], [-0.5, 0.5, 0, 0], atol=1e-9)
+    sides = [reference.projected_rank([0.5 + side, 0.0], 0.5)[0] - 1 for side in (-1e-3, 1e-3)]
+    assert sides == pytest.approx([1e-3, 0.0], abs=1e-9)
+
+
+def test_the_blind_step_is_the_limit_of_the_sigmoid_and_of_no_weak_one():
+    y, c, _ = study.cloud()
+    for temperature, near in ((1e4, True), (0.1, False)):
+        down = -surrogates.surrogate(SigmoidRanker(temperature), y, c)[1]
+        cosine = (down * study.blind()).sum(-1) / np.linalg.norm(down, axis=-1)
+        assert (cosine > 1 - 1e-6).all() == near
+
+
+def test_walks_end_in_the_order_of_c_if_they_are_blind_and_long_and_rest_where_nothing_meets():
+    y = study.cloud()[0]
+    np.testing.assert_allclose(study.gone(y + 1e6 * study.blind(), slice(None)), 1.0)
+    end, still = study.walk("projection", 0.05, 0.5, True)
+    gaps = np.diff(np.sort(end, axis=-1), axis=-1).min(-1)
+    assert still.any() and (gaps[still] >= study.strength_at("projection", 0.05) - 1e-9).all()
+
+
+def test_the_balls_roll_at_the_distortions_that_the_picture_names():
+    across = [(k + 0.5) * rolling.FAR / 12 - rolling.FAR for k in range(24)]
+    points = [rolling.scores((x, y)) for x in across for y in across]
+    loss = np.array([rolling.loss(y) for y in points])
+    for name in rolling.STRENGTHS:
+        for at, share in enumerate(rolling.SHARES):
+            off = np.array([rolling.surrogate(name, at, y) for y in points]) - loss
+            assert off.std() / loss.std() == pytest.approx(share, rel=0.06), (name, share)
 
 
 def test_ap_svm_bounds_and_is_convex_and_a_margin_is_just_enough():

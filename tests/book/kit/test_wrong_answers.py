@@ -218,7 +218,6 @@ WRONG = [
     ("teach_to_sort", lambda net, draw, steps: torch.nn.Identity(), "times what always answering the middle gives"),
     ("spearman_loss", lambda a, b: 1 - 6 * np.sum((a - b) ** 2) / len(a) / (len(a) ** 2 - 1), "one minus what was ask"),
     ("equal_distortion", lambda y, c, share: 2 * right("equal_distortion")(y, c, share), r"tanh\(x/2\)"),
-    ("error_driven_update", lambda y, rel, d: right("error_driven_update")(y, rel, d) / 2, "small by the same factor"),
     ("levels_by_prefix", lambda q, p: 1 + right("levels_by_prefix")(q, p), "too large by exactly one"),
     ("h_ap_from_rankings", lambda among, rel: sum(among(rel >= r).sum() for r in rel), "called too often"),
     ("supremum_step", lambda x, t, s, d, o, a: 1 / (1 + np.exp(-x / t)) + a * (x > 0), "whose entry 4 is too small"),

@@ -98,27 +98,28 @@ def gradient_bars() -> Figure:
 
 
 def by_step(rate: float = 0.03) -> Figure:
-    """Pairs in order on lists that were not trained on, over the step of a relevant item, for three kinds of lists."""
-    figure, axes = style.figure(1, 3, width=7.2, height=3.8, sharey=True)
-    facts, at_one = [], {"no margin": f"rate {rate:g}", "with a margin": f"rate {rate:g}, with a margin"}
-    look, *others = style.looks(("own", *at_one), markersize=5).values()
+    """Pairs in order on new lists, over the mean step of the relevant items, for three kinds of lists."""
+    figure, axes = style.figure(1, 3, width=7.2, height=4.0, sharey=True)
+    at_one = {"mean rank": f"rate {rate:g}", "with a margin": "with a margin", "log(1 + r)": "log(1 + r)"}
+    facts, (look, *others) = [], style.looks(("own", *at_one), markersize=5).values()
     for axis, (p, n) in zip(axes, study.LISTS, strict=True):
         found = study.by_step(p, n)
-        told = found.draw(axis, {"no margin": look | {"label": "each at its own rate"}})
+        told = found.draw(axis, {"mean rank": look | {"label": "own rate"}})
         for (arm, name), other in zip(at_one.items(), others, strict=True):
-            line = found.test[arm][:, found.rates.index(rate)].mean(-1)
-            axis.plot(study.STEPS, line, label=name, **other)
-            told.append(f"{name}: {line[3]:.2f} at {study.STEPS[3]:g}, {line[-1]:.2f} at {study.STEPS[-1]:g}")
+            line, steps = found.test[arm][:, found.rates.index(rate)].mean(-1), found.strengths[arm]
+            axis.plot(steps, line, label=name, **other)
+            told.append(f"{name}: {line.max():.2f} at {steps[line.argmax()]:g}, {line[-1]:.2f} at {steps[-1]:g}")
         axis.set(title=f"{p} relevant of {n}", ylim=(0.47, 0.79))
         axis.set_xticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1", "10"])
         facts.append(f"{p} of {n}: {'; '.join(told)}")
     axes[0].set_ylabel("pairs in order, new lists")
-    axes[1].set_xlabel("step of a relevant item, in spreads of the scores")
+    axes[1].set_xlabel("mean step of the relevant items, in spreads of the scores")
     style.legend_below(figure, axes[0])
     return style.describe(
         figure,
-        "Three panels: the share of pairs in order on lists that were not trained on, against the step of a relevant "
-        f"item; means of twelve starts, with 95 % intervals where each step has its own rate. {'. '.join(facts)}.",
+        "Three panels: the share of pairs in order on lists that were not trained on, against the mean step of the "
+        "relevant items: of the mean rank, each step at its own rate, with 95 % intervals; at one rate for all steps, "
+        f"of the mean rank without a margin and with one, and of log(1 + r). {'. '.join(facts)}.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Chapter 4, computed: linear scorers trained on the mean rank, by how far the step moves a relevant item."""
+"""Chapter 4, computed: linear scorers trained on losses of ranks, by how far the step moves the relevant items."""
 
 import dataclasses
 import functools
@@ -9,10 +9,13 @@ from torch import Tensor, nn
 
 from rankbook.kit.compare import Array, Comparison
 from rankbook.kit.scorers import MANY, RATES, STARTS, Arm, Task, start_weights
+from rankedu.losses import RecallLoss
 from rankedu.rankers import BlackboxRanker
+from rankedu.ranks import outranking_negatives
 
-#: (relevant, items) of a list, and the steps of a relevant item, in spreads of the scores before training.
+#: (relevant, items) of a list, and the mean steps of relevant items, in spreads of the scores before training.
 LISTS, STEPS = ((4, 20), (4, 200), (20, 60)), (0.006, 0.02, 0.06, 0.2, 0.6, 2.0, 20.0)
+WITH_MARGIN = (0.02, 0.2, 2.0, 20.0)
 
 
 class MeanRank(nn.Module):
@@ -35,28 +38,43 @@ def in_order(scores: Tensor, relevant: Tensor) -> Tensor:
 
 
 @functools.cache
-def task(p: int, n: int) -> tuple[Task, float]:
-    """Lists of n items, p of them relevant; and the λ by which a relevant item moves by the spread of the scores."""
+def task(p: int, n: int) -> tuple[Task, float, float]:
+    """Lists of n items, p of them relevant; the spread of their scores before training, and the mean of 1/(1 + r)."""
     made = Task((True,) * p + (False,) * (n - p), in_order)
-    spread = torch.einsum("slif,sf->sli", made.made[1], start_weights()).std(-1).mean()
-    return made, p * float(spread)
+    relevant, x, _ = made.made
+    scores = torch.einsum("slif,sf->sli", x, start_weights())
+    ahead = outranking_negatives(scores, relevant.expand_as(scores))
+    return made, float(scores.std(-1).mean()), float((1 / (1 + ahead[..., relevant])).mean())
 
 
 @functools.cache
 def by_step(p: int, n: int) -> Comparison:
-    """The mean rank with Algorithm 1, over the step of a relevant item, without a margin and with one."""
-    return task(p, n)[0].compare({"no margin": arm(p, n), "with a margin": arm(p, n, margin=1.0)}, STEPS)
+    """Losses with Algorithm 1 over the mean step of a relevant item, in spreads of the scores before training."""
+    arms = {"mean rank": arm(p, n), "with a margin": arm(p, n, margin=1.0), "log(1 + r)": of_log(p, n)}
+    return task(p, n)[0].compare(arms, {name: WITH_MARGIN if "margin" in name else STEPS for name in arms})
 
 
 def arm(p: int, n: int, margin: float = 0.0) -> Arm:
-    """The mean rank by its step; step and margin in spreads of the scores before training."""
-    _, lam = task(p, n)
-    return lambda step: MeanRank(BlackboxRanker(step * lam * MANY), margin * lam / p)
+    """The mean rank by the step; step and margin in spreads of the scores before training."""
+    _, spread, _ = task(p, n)
+    return lambda step: MeanRank(BlackboxRanker(step * spread * p * MANY), margin * spread)
+
+
+def of_log(p: int, n: int) -> Arm:
+    """The recall loss, the mean of log(1 + r), whose coefficients fall with the number r of irrelevant items ahead."""
+    _, spread, mean = task(p, n)
+    return lambda step: RecallLoss(BlackboxRanker(step * spread * p / mean * MANY))
+
+
+def automatic(p: int, n: int, margin: float, rate: float = 0.03) -> Array:
+    """The mean rank by lam="auto", which looks at the scores of one rate."""
+    made, spread, _ = task(p, n)
+    return made.train(lambda _: MeanRank(BlackboxRanker("auto"), margin * spread), 0.0, (rate,), STARTS)[1][0]
 
 
 def spreads(p: int, n: int, step: float) -> Array:
     """How far the scores spread after training, as a multiple of before, at each rate; the mean of twelve starts."""
-    made, lam = task(p, n)
+    made, spread, _ = task(p, n)
     made = dataclasses.replace(made, metric=lambda scores, _: scores.std(-1))
-    after: Array = made.train(arm(p, n), step, RATES, STARTS)[1].mean(1) * p / lam
+    after: Array = made.train(arm(p, n), step, RATES, STARTS)[1].mean(1) / spread
     return after

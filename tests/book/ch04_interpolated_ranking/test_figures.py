@@ -38,12 +38,13 @@ def test_pairs_in_order_are_the_mean_rank_and_the_unit_moves_a_relevant_item_by_
     relevant = (torch.arange(n) < p).expand_as(lists)
     pairs = (lists[:, :p, None] > lists[:, None, p:]).double().mean((1, 2))
     assert torch.allclose(study.in_order(lists, relevant), pairs)
-    made, lam = study.task(p, n)
+    made, spread, _ = study.task(p, n)
     scores = torch.einsum("slif,sf->sli", made.made[1], study.start_weights()).flatten(0, 1).requires_grad_()
     (slope,) = torch.autograd.grad(
         study.MeanRank(lambda ranked: ranked)(scores, relevant[:1].expand_as(scores)), scores
     )
-    assert slope.max().item() * lam * len(scores) == pytest.approx(scores.detach().std(-1).mean().item())
+    assert slope.max().item() * p * len(scores) == pytest.approx(1)
+    assert spread == pytest.approx(scores.detach().std(-1).mean().item())
 
 
 def test_fitted_exponent_finds_the_exponent():

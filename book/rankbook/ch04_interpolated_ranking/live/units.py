@@ -20,7 +20,7 @@ ROWS = [
 ]
 #: λ of the code, items, queries, relevant items: three settings of the paper's retrieval experiments.
 PAPERS = [["Online Products", 4.0, 128, 128, 3], ["In-shop", 0.2, 128, 128, 7], ["CUB-200", 0.2, 128, 128, 3]]
-#: Steps of a relevant item, in spreads of the scores, that trained alike at one rate in the experiment of the chapter.
+#: Mean steps of relevant items, in spreads of the scores, that trained alike at one rate in the chapter.
 USEFUL = [0.06, 0.2]
 LEFT, RIGHT, LOW, HIGH = 128, 366, -4, 3
 
@@ -32,7 +32,8 @@ def units(state):
     lam, n, queries, relevant, factor, spread = values
     relevant = min(relevant, n - 1)
     paper = n * lam
-    step = paper * factor / (queries * relevant)
+    irrelevant = n - relevant
+    step = paper * factor / (queries * relevant) * mean_coefficient(irrelevant)
     share = step / spread
     low, high = USEFUL
     verdict = "short: few items pass another" if share < low else "long: the scores may fall together"
@@ -50,13 +51,18 @@ def units(state):
         handles.append(handle(name, x, y, label, [along("x", "logs", k, least, most, LEFT, RIGHT)], {"asked": True}))
     marks += [
         text(12, 232, f"λ of the paper = n × λ of the code = {paper:.3g}"),
-        text(12, 254, f"step of the first relevant item = {step:.3g} of a score"),
+        text(12, 254, f"mean step of a relevant item = {step:.3g} of a score"),
         *ruler(),
         *(settings(share, spread) if asked else []),
         text(12, 384, f"{share:.2g} spreads, {verdict}" if asked else "? spreads", "three"),
     ]
     buttons = [button("Was it?", {"asked": True}), button("Start anew", START)]
     return scene(shown, 394, marks, handles, buttons, words(shown, verdict))
+
+
+def mean_coefficient(irrelevant):
+    """The mean of 1/(1 + r) where r, the irrelevant items ahead, is drawn from 0 to all with equal chances."""
+    return (math.log(irrelevant + 1) + 0.5772 + 0.5 / (irrelevant + 1)) / (irrelevant + 1)
 
 
 def place(share):
@@ -74,9 +80,12 @@ def ruler():
 
 
 def settings(share, spread):
-    """Where this setting and those of the papers lie, for an item that no irrelevant one is ahead of."""
+    """Where this setting and those of the papers lie."""
     marks = [dot(place(share), 311, "three", 7)]
-    places = [place(items * lam / (queries * p) / spread) for _, lam, items, queries, p in PAPERS]
+    places = [
+        place(items * lam / (queries * p) * mean_coefficient(items - p) / spread)
+        for _, lam, items, queries, p in PAPERS
+    ]
     letters = apart(places, 16, 24, 464)
     for k, x in enumerate(places):
         marks += [line([(x, 288), (x, 322)], "two thin"), text(letters[k], 282, "ABC"[k], "small two", "middle")]

@@ -109,6 +109,7 @@ def strength_tradeoff() -> Figure:
     left.set(xlabel="λ", ylabel="scores where $f_\\lambda=f$ (%)", ylim=(-3, 103))
     right.loglog(lams, moved, color=style.ORANGE, label="where it is not 0")
     right.loglog(lams, length, color=style.RED, label="mean over all scores")
+    right.axhline(study.LIMIT, color=style.GREY, ls=":")
     right.set(xlabel="λ", ylabel="length of the gradient", ylim=(1e-2, 1e3))
     right.legend(loc="upper right", frameon=False)
     for axes in (left, right):
@@ -118,8 +119,7 @@ def strength_tradeoff() -> Figure:
         f"""Two panels over λ from {lams[0]:g} to {lams[-1]:g}, for 2000 random score vectors of six items. Left: the
         share of scores at which the interpolation equals the loss falls from {share[0]:.0%} to {share[-1]:.0%}. Right:
         where the gradient is not zero its mean length falls all the way, from {moved[0]:.0f} to {moved[-1]:.2f}; its
-        mean length over all scores stays between {length[lams <= 2].min():.1f} and {length[lams <= 2].max():.1f} up to
-        λ = 2, then falls like 1/λ, to {length[-1]:.3f}.""",
+        mean length over all scores falls from near a dotted line, its limit {study.LIMIT:.2f}, to {length[-1]:.3f}.""",
     )
 
 

@@ -70,6 +70,10 @@ def strength_sweep(lams: Array, *, n: int = 6, draws: int = 2000, seed: int = 0)
     return (lengths == 0).mean(axis=-1), lengths.mean(axis=-1)
 
 
+#: What that mean goes to as λ does to 0: 8 pairs, each crosses in λ/2 · 1/(2√π) of the vectors and adds √2/λ.
+LIMIT = float(8 * np.sqrt(2) / (4 * np.sqrt(np.pi)))
+
+
 def log_rank(ranks: Ranks) -> Array:
     """The loss: mean logarithm of the ranks of the first two items."""
     return np.asarray(np.log(ranks[..., :2]).mean(axis=-1))

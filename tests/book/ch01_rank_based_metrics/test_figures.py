@@ -1,9 +1,12 @@
+from itertools import pairwise, permutations
+
 import pytest
 import torch
 
 from rankbook.ch01_rank_based_metrics import figures
 from rankbook.ch01_rank_based_metrics.explorables import all_metrics, drag_a_score
 from rankbook.kit import style
+from rankedu import rank, reference
 from rankedu.metrics import average_precision
 
 
@@ -30,3 +33,28 @@ def test_the_metrics_that_are_told_change_where_items_cross_and_nowhere_else():
     steps = {score: all_metrics(moved("D", score)) for score in (*values, 0.6, 0.7)}
     assert len({tuple(steps[score].values()) for score in values}) == 5  # below E, above E, C, B and A
     assert steps[0.6]["AP"] == steps[0.7]["AP"] and steps[0.6]["NDCG"] > steps[0.7]["NDCG"], "two relevant items cross"
+
+
+def test_where_scores_differ_the_two_definitions_agree():
+    for n in (1, 2, 3, 5):
+        y = torch.randperm(n, generator=torch.Generator().manual_seed(n)).tolist()
+        for z in (y, [0, *y]):  # without and with a tie
+            orders = [o for o in permutations(range(len(z))) if all(z[i] >= z[j] for i, j in pairwise(o))]
+            assert ([[1 + o.index(i) for i in range(len(z))] for o in orders] == [reference.rank(z)]) == (z is y)
+        assert rank(torch.tensor(z), ties="min").tolist().count(n) == 2, "no permutation"
+
+
+def test_ranks_stay_within_half_the_smallest_gap_and_no_further():
+    y = torch.randn(200, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    moved = y + 0.4995 * y.sort().values.diff().amin(1, keepdim=True) * y.sin().mul(1e4).cos().sign()
+    assert rank(moved).equal(rank(y))
+    assert (moved.amax(1) != y.amax(1)).all(), "the largest score is no function of the ranks"
+    assert rank(torch.tensor([1.0 - 0.5, 0.0 + 0.5]), ties="min").tolist() == [1, 1], "at half the gap scores meet"
+    assert rank(torch.tensor([1.0, 1.0 + 1e-6])).tolist() == [2, 1] and rank(torch.ones(2)).tolist() == [1, 2], "a tie"
+
+
+def test_the_expected_ap_is_the_mean_over_all_orders_and_not_over_those_of_a_sorted_file():
+    y, relevant = [1, 1, 1, 0], [True, False, False, True]
+    every = [reference.average_precision([y[i] for i in o], [relevant[i] for i in o]) for o in permutations(range(4))]
+    assert reference.average_precision(y, relevant, "expected") == pytest.approx(sum(every) / 24)
+    assert sum(every[:6]) / 6 > sum(every) / 24 + 0.1, "the relevant one of the tied is listed first"

@@ -10,7 +10,6 @@ from torch import Tensor
 from rankbook.kit.ranks import Array, ranks_of
 from rankedu.blackbox import Solver, differentiate, interpolate
 
-Ranks = npt.NDArray[np.int64]
 #: Of equality in floating point.
 TOLERANCE = 1e-8
 
@@ -62,8 +61,7 @@ def agreeing(solver: Solver, c: Tensor, lams: Sequence[float], points: Tensor) -
 def strength_sweep(lams: Array, *, n: int = 6, draws: int = 2000, seed: int = 0) -> tuple[Array, Array]:
     """For random scores and the mean rank of two items: the share of scores where f_λ = f, the mean gradient length."""
     scores = np.random.default_rng(seed).standard_normal((draws, n))
-    c = np.zeros(n)
-    c[:2] = 0.5
+    c = np.where(np.arange(n) < 2, 0.5, 0.0)
     before = ranks_of(scores)
     gradients = np.stack([(ranks_of(scores + lam * c) - before) / lam for lam in lams])
     lengths = np.linalg.norm(gradients, axis=-1)
@@ -74,7 +72,7 @@ def strength_sweep(lams: Array, *, n: int = 6, draws: int = 2000, seed: int = 0)
 LIMIT = float(8 * np.sqrt(2) / (4 * np.sqrt(np.pi)))
 
 
-def log_rank(ranks: Ranks) -> Array:
+def log_rank(ranks: npt.NDArray[np.int64]) -> Array:
     """The loss: mean logarithm of the ranks of the first two items."""
     return np.asarray(np.log(ranks[..., :2]).mean(axis=-1))
 
@@ -84,9 +82,8 @@ def linearised(scores: Array, lam: float, at: Array | None = None) -> Array:
     base = ranks_of(scores if at is None else at)
     c = np.zeros(base.shape)
     c[..., :2] = 0.5 / base[..., :2]
-    shifted = scores + lam * c
-    before, after = ranks_of(scores), ranks_of(shifted)
-    smooth = ((shifted * after).sum(-1) - (scores * before).sum(-1)) / lam
+    before, after = ranks_of(scores), ranks_of(scores + lam * c)
+    smooth = (((scores + lam * c) * after).sum(-1) - (scores * before).sum(-1)) / lam
     return np.asarray(log_rank(base) + smooth - (c * base).sum(-1))
 
 

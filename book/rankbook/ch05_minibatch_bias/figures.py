@@ -166,9 +166,9 @@ def gradient_bias() -> Figure:
     """Averaging gradients of mini-batches: the noise goes, the bias stays."""
     whole, found = study.gradients()
     figure, axes = style.figure(width=6.6, height=3.9)
-    colours = (style.ORANGE, style.PURPLE, style.PURPLE, style.SKY)
+    colours = (style.PURPLE, style.PURPLE, style.SKY)
     facts = []
-    for (m, tau), colour, line, marker in zip(found, colours, ("-", "-", "--", "-"), "oss^", strict=True):
+    for (m, tau), colour, line, marker in zip(found, colours, ("-", "--", "-"), "ss^", strict=True):
         made = found[m, tau]
         counts = [2**k for k in range(9) if 2**k <= len(made) // 2] + [len(made)]
         cosines = [study.alignment(made, whole, count) for count in counts]
@@ -179,6 +179,8 @@ def gradient_bias() -> Figure:
         axes.plot(1024, limit, marker, color=colour, markerfacecolor=face, markersize=8, clip_on=False)
         facts.append(f"{name}: {cosines[0]:.2f} for one, {cosines[-1]:.2f} for {len(made)}, {limit:.2f} in the limit")
     axes.axhline(1, color=style.BLACK, linewidth=1)
+    free = study.alignment(study.rank_free()[None], whole, 1, trials=1)
+    axes.axhline(free, color=style.GREY, linewidth=1.2, label="without ranks", zorder=0)
     axes.set_xticks([1, 4, 16, 64, 256, 1024], ["1", "4", "16", "64", "256", "∞"])
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set(xlabel="number of batches averaged", ylabel="cosine with the gradient\nof the whole set", ylim=(0, 1.03))
@@ -186,25 +188,6 @@ def gradient_bias() -> Figure:
     return style.describe(
         figure,
         f"Cosine between the gradient of the whole set and the average gradient of batches, against how many are "
-        f"averaged. All curves rise and level off below 1. {'; '.join(facts)}.",
-    )
-
-
-def staleness(errors: dict[float, dict[int, float]], margin: float) -> Figure:
-    """How wrong remembered scores are, against the age of the memory."""
-    figure, axes = style.figure(width=6.4, height=3.5)
-    facts = []
-    for (rate, ages), marker in zip(errors.items(), "os^D", strict=False):
-        axes.loglog(list(ages), list(ages.values()), marker + "-", base=2, label=f"learning rate {rate:g}")
-        facts.append(f"learning rate {rate:g}: " + ", ".join(f"{error:.4f} after {age}" for age, error in ages.items()))
-    axes.axhline(margin, color=style.BLACK, linestyle="--", label=f"margin α = {margin:g}")
-    shown = next(iter(errors.values()))
-    style.xticks(axes, shown)
-    axes.set_yscale("log", base=10)
-    axes.set(xlabel="age of the remembered embedding, in batches", ylabel="error of a score (r.m.s.)")
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return style.describe(
-        figure,
-        f"Root mean square error of the scores of remembered items against their age in batches. {'; '.join(facts)}. "
-        f"The margin of {margin:g} is drawn for comparison.",
+        f"averaged. All curves rise and level off below 1. {'; '.join(facts)}. A grey line: a direction "
+        f"without ranks has {free:.2f}.",
     )

@@ -1,21 +1,35 @@
-"""Chapter 5, computed: what random batches say about the mAP and the gradient of the whole."""
+"""Chapter 5, computed: what random batches say about the mAP and the gradient of the whole, and what a memory does."""
+
+from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from rankbook.kit.compare import Comparison, compare
 from rankbook.kit.ranks import Array
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Ints = npt.NDArray[np.int64]
 #: Batch sizes of the figures.
 SIZES = (8, 16, 32, 64, 128, 256, 512)
 #: Batch size and memory of the measured gradients, and how many batches are drawn of each.
-GRADIENTS = {(32, 0): 512, (64, 0): 320, (64, 3): 320, (256, 0): 96}
+GRADIENTS = {(64, 0): 320, (64, 3): 320, (256, 0): 96}
+#: What is trained: classes of a batch (four items each), batches remembered, whether these are embedded anew each time.
+ARMS = {
+    "batch 16": (4, 0, False),
+    "batch 16, τ = 3": (4, 3, False),
+    "τ = 3, embedded anew": (4, 3, True),
+    "batch 64, a quarter of the steps": (16, 0, False),
+}
+LAMS, RATES, LENGTHS = (8.0, 64.0, 512.0), (0.01, 0.04, 0.16), (40, 160)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +63,16 @@ def _mean_by_query(query: Ints, precisions: Array) -> float:
 
 
 def synthetic_embeddings(
-    classes: int = 64, per_class: int = 16, dim: int = 16, noise: float = 0.32, seed: int = 0
+    classes: int = 64, per_class: Any = 16, dim: int = 16, noise: Any = 0.32, seed: int = 0
 ) -> tuple[npt.NDArray[np.float32], Ints]:
-    """Draw clusters on the sphere, one a class: a stand-in for trained embeddings."""
+    """Draw clusters on the sphere, one a class, of a size and a noise or of one each: a stand-in for embeddings."""
     random = np.random.default_rng(seed)
     centres = random.standard_normal((classes, dim))
     centres /= np.linalg.norm(centres, axis=1, keepdims=True)
     labels = np.repeat(np.arange(classes), per_class)
-    points = centres[labels] + noise * random.standard_normal((len(labels), dim))
+    points = centres[labels] + np.broadcast_to(noise, classes)[labels, None] * random.standard_normal(
+        (len(labels), dim)
+    )
     return (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32), labels
 
 
@@ -222,3 +238,100 @@ def limit_alignment(batches: Array, whole: Array) -> float:
     total, count = batches.sum(0), len(batches)
     squared = (total @ total - (batches**2).sum()) / (count * (count - 1))
     return float(min(1.0, total / count @ whole / np.sqrt(max(squared, 1e-30)) / np.linalg.norm(whole)))
+
+
+def rank_free() -> Array:
+    """The direction that makes relevant pairs more similar and the others less, whatever the ranks; shape (dim²,)."""
+    import torch
+    from torch.nn.functional import normalize
+
+    embeddings, labels = (torch.from_numpy(x) for x in synthetic_embeddings())
+    weights = torch.eye(embeddings.shape[1], requires_grad=True)
+    current = normalize(embeddings @ weights, dim=1)
+    same, itself = labels[:, None] == labels, torch.eye(len(labels), dtype=torch.bool)
+    scores = current @ current.T
+    (gradient,) = torch.autograd.grad(scores[~same].mean() - scores[same & ~itself].mean(), weights)
+    return np.asarray(gradient.double().flatten().numpy())
+
+
+def learned(
+    arm: tuple[int, int, bool], lam: float, rates: Sequence[float], steps: Sequence[int], starts: int = 12
+) -> list[Tensor]:
+    """The linear maps of chapter 7 after these steps, trained by its loss with short lists; (rates, starts, 24, 6)."""
+    import torch
+
+    from rankbook.ch07_recall_loss import study as linear
+    from rankedu.losses import RecallLoss
+    from rankedu.rankers import BlackboxRanker
+
+    (classes, tau, anew), items = arm, linear.data(starts)[0]
+    loss = RecallLoss(BlackboxRanker(lam * len(rates) * starts), margin=0.05)
+    nets = [linear.start_weights(starts).requires_grad_() for _ in rates]
+    optimiser = torch.optim.Adam([{"params": [net], "lr": rate} for net, rate in zip(nets, rates, strict=True)])
+    generator, itself = torch.Generator().manual_seed(3), torch.eye(4 * classes, 4 * classes * (1 + tau)).bool()
+    kept: list[tuple[Tensor, Tensor]] = []
+    found = []
+    for step in range(1, max(steps) + 1):
+        chosen = torch.rand(starts, linear.CLASSES, generator=generator).topk(classes).indices[..., None]
+        pick = torch.rand(starts, classes, linear.EACH, generator=generator).topk(4).indices
+        batch, net = (chosen * linear.EACH + pick).flatten(1), torch.stack(nets)
+        old = [(linear.embed(items, past, net).detach() if anew else stored, past) for stored, past in kept]
+        now = linear.embed(items, batch, net)
+        everyone = torch.cat([now, *(stored for stored, _ in old)], 2)
+        label = torch.cat([batch, *(past for _, past in old)], 1) // linear.EACH
+        relevance = (batch[:, :, None] // linear.EACH == label[:, None]).expand(len(rates), -1, -1, -1)
+        where = ~itself[:, : label.shape[1]].expand_as(relevance)
+        optimiser.zero_grad()
+        loss((now @ everyone.mT).flatten(0, 1), relevance.flatten(0, 1), where=where.flatten(0, 1)).backward()
+        optimiser.step()
+        kept = [(now.detach(), batch), *kept][:tau]
+        if step in steps:
+            found.append(torch.stack(nets).detach())
+    return found
+
+
+@functools.cache
+def memories() -> dict[int, Comparison]:
+    """R@1 on new classes with and without a memory, by the number of steps of the small batch."""
+    from rankbook.ch07_recall_loss import study as linear
+
+    made = {}
+    for arm in ARMS.values():
+        steps = [length * 4 // arm[0] for length in LENGTHS]  # as many pictures for all
+        made |= {(arm, lam): learned(arm, lam, RATES, steps) for lam in LAMS}
+
+    def measured(at: int, arm: tuple[int, int, bool], lam: float, *_: Any) -> tuple[Array, Array]:
+        nets = made[arm, lam][at]
+        by, report = (np.stack([linear.recall_at_1(x @ net) for net in nets]) for x in linear.data()[1:])
+        return by, report
+
+    known = linear.baselines()
+    return {
+        length: compare(
+            functools.partial(measured, at), ARMS, known, LAMS, rates=RATES, ceilings=["the true directions"]
+        )
+        for at, length in enumerate(LENGTHS)
+    }
+
+
+def drift(rates: Sequence[float], ages: Sequence[int] = (1, 2, 4, 8)) -> tuple[Array, Array]:
+    """By rate, age and start: r.m.s. error of a score with what is so old, and R@1 among the old over among the new."""
+    import torch
+    from torch.nn.functional import normalize
+
+    from rankbook.ch07_recall_loss import study as linear
+
+    items = linear.data()[2]
+    nets = learned(ARMS["batch 16"], LAMS[1], rates, range(20, 21 + max(ages)))
+    label = torch.arange(items.shape[1]) // linear.EACH
+    itself = torch.eye(len(label), dtype=torch.bool)
+
+    def right(now: Tensor, old: Tensor) -> Tensor:
+        return (label[(now @ old.mT).masked_fill(itself, -2).argmax(-1)] == label).double().mean(-1)
+
+    now, errors, shares = normalize(items @ nets[-1], dim=-1), [], []
+    for age in ages:
+        old = normalize(items @ nets[-1 - age], dim=-1)
+        errors.append((now @ (old - now).mT)[..., ~itself].square().mean(-1).sqrt())
+        shares.append(right(now, old) / right(now, now))
+    return torch.stack(errors, 1).double().numpy(), torch.stack(shares, 1).numpy()

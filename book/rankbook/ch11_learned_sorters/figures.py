@@ -8,6 +8,7 @@ from rankbook.ch11_learned_sorters import study
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
 from rankbook.kit.relief import draw_blocks
+from rankedu.rankers import SigmoidRanker
 from rankedu.ranks import rank
 from ranklab.training.sorter_data import DISTRIBUTIONS, draw_scores
 
@@ -40,61 +41,48 @@ def learning_to_sort(n: int = study.N, steps: int = study.STEPS) -> Figure:
 @paper_figure("RaMBO supp. Fig. 2c")
 def learned_landscape(size: int = study.SIZE, steps: int = study.STEPS) -> Figure:
     """The landscape with the ranking replaced by a learnt sorter."""
-    seen, height = study.learnt_surface(size, steps)
-    figure, axes = style.figure(1, 2, width=7.2, height=3.0)
-    draw_blocks(list(axes), seen, [seen.staircase, height], ["the true ranks", "a learnt sorter"])
+    (seen, height), (tau, soft) = study.learnt_surface(size, steps), study.blurred(size, steps)
+    figure, axes = style.figure(1, 3, width=7.6, height=2.6)
+    titles = ["the true ranks", "a learnt sorter", f"a sigmoid, τ = {tau:.2f}"]
+    draw_blocks(list(axes), seen, [seen.staircase, height, soft], titles)
     true, shown = study.heights(size, steps)
+    alike = np.corrcoef(shown, soft[seen.inside])[0, 1]
     return style.describe(
         figure,
-        "Two blocks over the same square of score vectors. Left, the staircase, with heights from "
-        f"{true.min():.0f} to {true.max():.0f}. Right, the same loss of a network's ranks: a smooth surface, "
-        f"little more than a tilted plane, from {shown.min():.0f} to {shown.max():.0f}, "
-        f"{np.abs(shown - true).mean():.1f} off on average; their correlation is {np.corrcoef(shown, true)[0, 1]:.2f}.",
+        "Three blocks over the same square of score vectors. Left, the staircase, with heights from "
+        f"{true.min():.0f} to {true.max():.0f}. In the middle, the same loss of a network's ranks: a smooth surface, "
+        f"little more than a tilted plane, from {shown.min():.0f} to {shown.max():.0f}; its correlation with the "
+        f"staircase is {np.corrcoef(shown, true)[0, 1]:.2f}. Right, that of a sigmoid as far off on the square: its "
+        f"correlation with the middle one is {alike:.2f}.",
     )
 
 
-def where_it_fails(n: int = study.N, steps: int = study.STEPS, lists: int = 300) -> Figure:
-    """The error of a sorter by kind of list, and when the scores leave the scale of its training."""
-    scales, shifts = np.geomspace(0.01, 100, 17), np.linspace(-4, 4, 17)
-    errors, by_scale, by_shift = study.errors(n, steps, lists, scales, shifts)
+def where_it_fails(n: int = study.N, steps: int = study.STEPS) -> Figure:
+    """The error of a sorter by kind of list, and when the scores leave the scale of its training; and of a sigmoid."""
+    scales, shifts = np.geomspace(0.01, 100, 9), np.linspace(-4, 4, 9)
+    learnt, soft = (study.errors(r, scales, shifts) for r in (study.trained(n, steps)[0], SigmoidRanker(0.1)))
     figure, (first, second, third) = style.figure(1, 3, width=7.2, height=3.2)
-    first.barh(range(len(DISTRIBUTIONS)), list(errors.values()), color=style.SKY)
+    first.barh(range(len(DISTRIBUTIONS)), list(learnt[0].values()), color=style.SKY)
+    first.plot(list(soft[0].values()), range(len(DISTRIBUTIONS)), "s", color=style.BLACK, markersize=4)
     first.set_yticks([])
-    for place, name in enumerate(errors):
-        first.text(0.1, place, f" {name}", va="center", ha="left", fontsize=10, color=style.BLACK)
+    for place, name in enumerate(learnt[0]):
+        first.text(n / 3 - 0.1, place, name, va="center", ha="right", fontsize=10, color=style.BLACK)
     first.set(xlabel="error, in ranks", title="kind of list", xlim=(0, n / 3))
-    for axis, at, found, label in ((second, scales, by_scale, "factor"), (third, shifts, by_shift, "shift")):
-        axis.plot(at, found, "o-", color=style.ORANGE, markersize=4)
+    for axis, at, which, label in ((second, scales, 1, "factor"), (third, shifts, 2, "shift")):
+        axis.plot(at, learnt[which], "o-", color=style.ORANGE, markersize=4)
+        axis.plot(at, soft[which], "s--", color=style.BLACK, markersize=3, linewidth=1)
         axis.axhline(n / 4, color=style.GREY, linestyle=":", linewidth=1.5)
         axis.set(xlabel=label, ylim=(0, n / 2.5))
     second.set_xscale("log")
     second.set_title("scores × factor")
     third.set_title("scores + shift")
+    kinds = ", ".join(f"{name} {error:.2f} and {soft[0][name]:.2f}" for name, error in learnt[0].items())
+    (_, by_scale, by_shift), (_, soft_scale, soft_shift) = learnt, soft
     return style.describe(
         figure,
-        f"Three panels of errors in ranks, for lists of {n}. By kind of list: "
-        f"{', '.join(f'{name} {error:.2f}' for name, error in errors.items())}. When uniform scores are multiplied: "
-        f"{by_scale[0]:.1f} at a factor of 0.01, {by_scale[8]:.1f} at 1, {by_scale[-1]:.1f} at 100. When scores of a "
-        f"quarter of the spread are shifted: {by_shift[8]:.1f} at 0, {by_shift[-1]:.1f} at 4. A dotted line marks "
-        f"{n / 4:g}, the error of answering the middle rank always.",
-    )
-
-
-def order_matters(n: int = study.N, steps: int = study.STEPS, orders: int = 200, seed: int = 0) -> Figure:
-    """One list of scores, given in many orders: the ranks that each item gets."""
-    answers = study.in_many_orders(n, steps, orders, seed)
-    low, high = answers.quantile(0.05, 0), answers.quantile(0.95, 0)
-    figure, axes = style.figure(width=6.4, height=3.6)
-    place = np.arange(1, n + 1)
-    axes.vlines(place, low, high, color=style.ORANGE, linewidth=5, alpha=0.5)
-    axes.plot(place, answers.median(0).values, "_", color=style.ORANGE, markersize=12, markeredgewidth=2)
-    axes.plot([1, n], [1, n], color=style.GREY, linewidth=1, zorder=0)
-    ticks = [1, *range(5, n + 1, 5)]
-    axes.set(xlabel="true rank of the item", ylabel="rank that it gets", xticks=ticks, yticks=ticks)
-    return style.describe(
-        figure,
-        f"For each of {n} items with fixed scores, the range of ranks that the sorter answers when the same list is "
-        f"given in {orders} random orders. The bars hold the middle 90 %; they are {float((high - low).mean()):.2f} "
-        f"ranks long on average and {float((high - low).max()):.2f} at most. A ranker that compares scores has bars of "
-        "length 0.",
+        f"Three panels of errors in ranks, for lists of {n}, of the sorter and of a sigmoid. By kind of list: {kinds}. "
+        f"When uniform scores are multiplied by 0.01, 1 and 100: {by_scale[0]:.1f}, {by_scale[4]:.1f} and "
+        f"{by_scale[-1]:.1f}, and {soft_scale[0]:.1f}, {soft_scale[4]:.1f} and {soft_scale[-1]:.1f}. When scores of a "
+        f"quarter of the spread are shifted by 0 and by 4: {by_shift[4]:.1f} and {by_shift[-1]:.1f}, and always "
+        f"{soft_shift[-1]:.1f}. A dotted line marks {n / 4:g}, the error of answering the middle rank always.",
     )

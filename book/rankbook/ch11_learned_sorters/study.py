@@ -1,22 +1,28 @@
 """Chapter 11, computed: a network that is trained to sort, and what it makes of the section."""
 
 import functools
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from rankbook.kit.compare import Comparison, compare
 from rankbook.kit.ranks import Array
 from rankbook.kit.relief import View, surface, view
-from ranklab.contestants import LSTMRanker
-from ranklab.training.sorter_data import draw_scores
-from ranklab.training.sorters import fit_sorter, rank_error, sorter_errors
+from rankedu.rankers import SigmoidRanker
+from rankedu.ranks import rank
+from ranklab.contestants import LSTMRanker, equivariance_error
+from ranklab.training.sorter_data import DISTRIBUTIONS, draw_scores
+from ranklab.training.sorters import fit_sorter, rank_error, train_sorter
 
 N = 20
 #: Steps of the chapter's own sorter: some seconds. The lab trains for a minute.
-STEPS = 400
+STEPS = 200
+#: Twelve small ones beside it: length of their lists, steps, lists to measure each with; lengths of a first step.
+SMALL, FEW, STARTS, LISTS, LENGTHS = 10, 80, 12, 80, (0.05, 0.2, 0.8, 3.2, 12.8)
 #: Points along each side of its landscape.
-SIZE = 160
+SIZE = 110
 
 
 @functools.cache
@@ -43,33 +49,122 @@ def heights(size: int = SIZE, steps: int = STEPS) -> tuple[Array, Array]:
     return seen.staircase[seen.inside], height[seen.inside]
 
 
-def section_error(size: int = SIZE, steps: int = STEPS) -> float:
-    """By how many ranks the sorter is off on the score vectors of the square."""
+def section_error(ranker: nn.Module, size: int = 30) -> float:
+    """By how many ranks a ranker is off on the score vectors of the square."""
     seen, points = view(size), view(size).section.points()
-    return rank_error(trained(N, steps)[0], torch.from_numpy(points / points.std())[seen.inside].float())
+    return rank_error(ranker, torch.from_numpy(points / points.std())[seen.inside].float())
 
 
-def errors(
-    n: int, steps: int, lists: int, scales: Array, shifts: Array
-) -> tuple[dict[str, float], list[float], list[float]]:
-    """Errors of a sorter by kind of list; of uniform scores times each factor; of a quarter of them, shifted."""
-    ranker, _ = trained(n, steps)
-    scores = draw_scores(n, lists, "uniform", generator=torch.Generator().manual_seed(3))
-    by_scale = [rank_error(ranker, scores * scale) for scale in scales.tolist()]
-    by_shift = [rank_error(ranker, scores / 4 + shift) for shift in shifts.tolist()]
-    return sorter_errors(ranker, lists=lists), by_scale, by_shift
+@functools.cache
+def blurred(size: int = SIZE, steps: int = STEPS) -> tuple[float, Array]:
+    """The temperature at which a sigmoid is as far off on the square as the sorter, and its surface."""
+    wanted, low, high = section_error(trained(N, steps)[0]), 0.01, 10.0
+    for _ in range(12):
+        tau = (low * high) ** 0.5
+        low, high = (tau, high) if section_error(SigmoidRanker(tau)) < wanted else (low, tau)
+    seen = view(size)
+    scale = seen.section.points().std()
+    return tau, surface(seen, lambda scores: SigmoidRanker(tau)(scores / scale))
 
 
-def in_many_orders(n: int, steps: int, orders: int, seed: int) -> Tensor:
-    """The ranks that a sorter gives the items of one list, best first, in random orders of it; shape (orders, n)."""
-    ranker, _ = trained(n, steps)
-    generator = torch.Generator().manual_seed(seed)
-    scores = draw_scores(n, 1, "uniform", generator=generator)[0].sort(descending=True).values
-    order = torch.rand(orders, n, generator=generator).argsort(-1)
-    return torch.empty(orders, n).scatter_(1, order, ranker(scores[order]))
+def errors(ranker: nn.Module, scales: Array, shifts: Array) -> tuple[dict[str, float], list[float], list[float]]:
+    """Errors by kind of list; of uniform scores times each factor; of a quarter of them, shifted."""
+    drawn = {name: draw_scores(N, 300, name, generator=torch.Generator().manual_seed(1)) for name in DISTRIBUTIONS}
+    by_scale = [rank_error(ranker, drawn["uniform"] * scale) for scale in scales.tolist()]
+    by_shift = [rank_error(ranker, drawn["uniform"] / 4 + shift) for shift in shifts.tolist()]
+    return {name: rank_error(ranker, lists) for name, lists in drawn.items()}, by_scale, by_shift
 
 
 def slopes(ranker: LSTMRanker, scores: Tensor) -> Tensor:
     """How each rank changes with its own score; a rank should never grow with it. Shape of the scores."""
     jacobian: Tensor = torch.autograd.functional.jacobian(lambda leaf: ranker(leaf).sum(0), scores)
     return jacobian.diagonal(dim1=0, dim2=2)
+
+
+@functools.cache
+def small_sorters(steps: int = FEW) -> list[LSTMRanker]:
+    """One a start, from its own weights and lists."""
+    return [train_sorter(SMALL, steps=steps, seed=s, hidden=32, layers=1, progress=False) for s in range(STARTS)]
+
+
+def padded(ranker: LSTMRanker, scores: Tensor, items: int) -> float:
+    """How far off it is on the first so many of a list, if all others are dummies of score -1."""
+    filled = scores.clone()
+    filled[:, items:] = -1
+    return float((ranker(filled)[:, :items] - rank(scores[:, :items])).abs().mean())
+
+
+def in_other_orders(ranker: nn.Module, scores: Tensor, orders: int = 8) -> Tensor:
+    """The mean of what a ranker answers for each item over random orders of the list."""
+    generator, total = torch.Generator().manual_seed(0), torch.zeros_like(scores)
+    for _ in range(orders):
+        order = torch.randperm(scores.shape[-1], generator=generator)
+        total[:, order] += ranker(scores[:, order])
+    return total / orders
+
+
+def by_start() -> dict[str, Array]:
+    """Errors of each of the small sorters on uniform lists of its own, in ranks; (starts,)."""
+    rows: list[dict[str, float]] = []
+    for start, ranker in enumerate(small_sorters()):
+        lists = draw_scores(SMALL, LISTS, "uniform", generator=torch.Generator().manual_seed(start))
+        mean = (in_other_orders(ranker, lists) - rank(lists)).abs().mean()
+        row = {"ten items": rank_error(ranker, lists)} | {
+            f"{n} items, {SMALL - n} dummies": padded(ranker, lists, n) for n in (9, 7, 5)
+        }
+        row |= {"a reordering changes": equivariance_error(ranker, lists), "mean of eight orders": float(mean)}
+        rows.append(row)
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+Gain = Callable[[Tensor, Tensor, Tensor], Tensor]
+
+
+def spearman_of(ranks: Tensor, ranks_now: Tensor, wanted: Tensor) -> Tensor:
+    """Spearman's correlation by ranks that may be soft; (lists,)."""
+    return 1 - 6 * (ranks - rank(wanted)).square().sum(-1) / (SMALL * (SMALL**2 - 1))
+
+
+def ap_of(ranks: Tensor, ranks_now: Tensor, wanted: Tensor) -> Tensor:
+    """AP of the three items that are wanted most; their ranks among themselves are exact, so they have no gradient."""
+    relevant = rank(wanted) <= 3
+    within = (relevant[:, None] & (ranks_now[:, None] <= ranks_now[:, :, None])).sum(-1)
+    return torch.where(relevant, within / ranks, 0).sum(-1) / 3
+
+
+def first_step(metric: Gain) -> Comparison:
+    """How much one step raises a metric, by the gradient of a ranker: learnt, or a sigmoid; arms of the bench."""
+
+    @functools.cache
+    def lists(start: int) -> tuple[Tensor, Tensor]:
+        made = torch.rand(2, 2 * LISTS, SMALL, generator=torch.Generator().manual_seed(start), dtype=torch.float64)
+        return 2 * made[0] - 1, made[1]
+
+    def gains(slope: Tensor, start: int, length: float) -> Array:
+        scores, wanted = lists(start)
+        after = scores + length * slope / slope.abs().amax(-1, keepdim=True).clamp_min(1e-12)
+        old, new = (metric(rank(y).double(), rank(y), wanted) for y in (scores, after))
+        return (new - old).view(2, LISTS).mean(1).numpy()
+
+    def train(
+        arm: Callable[[int, float], nn.Module], strength: float, rates: Sequence[float], starts: int
+    ) -> tuple[Array, Array]:
+        found = np.empty((2, len(rates), starts))
+        for start in range(starts):
+            scores, wanted = lists(start)
+            leaf = scores.clone().requires_grad_()
+            (slope,) = torch.autograd.grad(metric(arm(start, strength)(leaf), rank(scores), wanted).sum(), leaf)
+            found[:, :, start] = np.stack([gains(slope, start, rate) for rate in rates], 1)
+        return found[0], found[1]
+
+    def by_a_sorter(sorters: list[LSTMRanker]) -> Callable[[int, float], nn.Module]:
+        return lambda start, strength: sorters[start]
+
+    blind = [torch.randn(2 * LISTS, SMALL, generator=torch.Generator().manual_seed(99 + s)) for s in range(STARTS)]
+    baselines = {
+        "untrained sorter": train(by_a_sorter(small_sorters(0)), 1.0, (0.2,), STARTS)[1][0],
+        "a blind step": np.array([gains(blind[s].double(), s, 0.2)[1] for s in range(STARTS)]),
+    }
+    arms = {"sigmoid": lambda start, tau: SigmoidRanker(tau), "learnt sorter": by_a_sorter(small_sorters())}
+    sweep = {"sigmoid": (0.1, 0.3, 1.0, 3.0, 10.0), "learnt sorter": (1.0,)}
+    return compare(train, arms, baselines, sweep, rates=LENGTHS, starts=STARTS)

@@ -2,8 +2,11 @@ import numpy as np
 import torch
 
 from rankbook.ch11_learned_sorters import explorables, study
+from rankbook.kit.compare import interval
 from rankbook.kit.relief import view
 from rankedu import rank
+from rankedu.metrics import average_precision, spearman
+from rankedu.rankers import SigmoidRanker
 from ranklab.training import draw_scores
 
 STEPS = 60
@@ -30,6 +33,37 @@ def test_both_surfaces_are_the_same_sum_of_ranks():
     np.testing.assert_allclose(true, rank(inside).double().numpy() @ seen.coefficients)
     ranker, _ = study.trained(study.N, STEPS)
     np.testing.assert_allclose(learnt, ranker(inside.float()).double().numpy() @ seen.coefficients, atol=1e-3)
+
+
+def test_a_sigmoid_as_far_off_has_nearly_the_landscape_of_the_sorter():
+    tau, soft = study.blurred(60)
+    off, wanted = study.section_error(SigmoidRanker(tau)), study.section_error(study.trained()[0])
+    assert abs(off - wanted) < 0.02 * wanted
+    true, learnt = study.heights(60)
+    inside = view(60).inside
+    assert np.corrcoef(learnt, soft[inside])[0, 1] > 0.9 > 0.4 > np.corrcoef(true, soft[inside])[0, 1]
+
+
+def test_the_first_step_is_of_the_metrics_themselves_and_a_sorter_helps_less_than_a_sigmoid():
+    scores, wanted = torch.rand(2, 5, study.SMALL, generator=torch.Generator().manual_seed(0))
+    ranks = rank(scores)
+    torch.testing.assert_close(study.spearman_of(ranks, ranks, wanted), spearman(scores, wanted), check_dtype=False)
+    relevant = rank(wanted) <= 3
+    torch.testing.assert_close(study.ap_of(ranks, ranks, wanted), average_precision(scores, relevant))
+    for metric in (study.spearman_of, study.ap_of):
+        found = study.first_step(metric)
+        assert found.says("learnt sorter", "sigmoid").startswith("worse") and not found.below("learnt sorter")
+        assert ";" not in found.says("learnt sorter", "sigmoid"), "both are above the baselines"
+
+
+def test_one_dummy_does_no_harm_and_most_of_the_error_is_the_same_in_all_orders():
+    found = study.by_start()
+    off = found["ten items"]
+    assert (found["9 items, 1 dummies"] - off).mean() < 0 < (found["5 items, 5 dummies"] - off).mean()
+    less = interval(off - found["mean of eight orders"])
+    assert less.clear and 0 < less.mean < 0.1 * off.mean()
+    exact = torch.rand(3, study.SMALL, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(study.in_other_orders(SigmoidRanker(0.1), exact), SigmoidRanker(0.1)(exact))
 
 
 def test_slopes_are_those_of_finite_differences():

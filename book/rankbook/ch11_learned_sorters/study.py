@@ -22,7 +22,7 @@ STEPS = 200
 #: Twelve small ones beside it: length of their lists, steps, lists to measure each with; lengths of a first step.
 SMALL, FEW, STARTS, LISTS, LENGTHS = 10, 80, 12, 80, (0.05, 0.2, 0.8, 3.2, 12.8)
 #: Points along each side of its landscape.
-SIZE = 110
+SIZE = 90
 
 
 @functools.cache

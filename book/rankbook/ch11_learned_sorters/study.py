@@ -58,10 +58,8 @@ def section_error(ranker: nn.Module, size: int = 30) -> float:
 @functools.cache
 def blurred(size: int = SIZE, steps: int = STEPS) -> tuple[float, Array]:
     """The temperature at which a sigmoid is as far off on the square as the sorter, and its surface."""
-    wanted, low, high = section_error(trained(N, steps)[0]), 0.01, 10.0
-    for _ in range(12):
-        tau = (low * high) ** 0.5
-        low, high = (tau, high) if section_error(SigmoidRanker(tau)) < wanted else (low, tau)
+    wanted = section_error(trained(N, steps)[0])
+    tau = min(np.geomspace(0.1, 3, 300).tolist(), key=lambda tau: abs(section_error(SigmoidRanker(tau)) - wanted))
     seen = view(size)
     scale = seen.section.points().std()
     return tau, surface(seen, lambda scores: SigmoidRanker(tau)(scores / scale))
@@ -87,84 +85,57 @@ def small_sorters(steps: int = FEW) -> list[LSTMRanker]:
     return [train_sorter(SMALL, steps=steps, seed=s, hidden=32, layers=1, progress=False) for s in range(STARTS)]
 
 
-def padded(ranker: LSTMRanker, scores: Tensor, items: int) -> float:
-    """How far off it is on the first so many of a list, if all others are dummies of score -1."""
-    filled = scores.clone()
-    filled[:, items:] = -1
-    return float((ranker(filled)[:, :items] - rank(scores[:, :items])).abs().mean())
-
-
-def in_other_orders(ranker: nn.Module, scores: Tensor, orders: int = 8) -> Tensor:
-    """The mean of what a ranker answers for each item over random orders of the list."""
-    generator, total = torch.Generator().manual_seed(0), torch.zeros_like(scores)
-    for _ in range(orders):
-        order = torch.randperm(scores.shape[-1], generator=generator)
-        total[:, order] += ranker(scores[:, order])
-    return total / orders
-
-
 def by_start() -> dict[str, Array]:
-    """Errors of each of the small sorters on uniform lists of its own, in ranks; (starts,)."""
+    """Errors of each of the small sorters on uniform lists of its own, in ranks; dummies score -1; (starts,)."""
     rows: list[dict[str, float]] = []
     for start, ranker in enumerate(small_sorters()):
-        lists = draw_scores(SMALL, LISTS, "uniform", generator=torch.Generator().manual_seed(start))
-        mean = (in_other_orders(ranker, lists) - rank(lists)).abs().mean()
-        row = {"ten items": rank_error(ranker, lists)} | {
-            f"{n} items, {SMALL - n} dummies": padded(ranker, lists, n) for n in (9, 7, 5)
-        }
-        row |= {"a reordering changes": equivariance_error(ranker, lists), "mean of eight orders": float(mean)}
+        lists, row = draw_scores(SMALL, LISTS, "uniform", generator=torch.Generator().manual_seed(start)), {}
+        for n in (10, 9, 7, 5):
+            filled = torch.where(torch.arange(SMALL) < n, lists, -1)
+            row[f"{n} items"] = float((ranker(filled)[:, :n] - rank(lists[:, :n])).abs().mean())
+        orders = [torch.randperm(SMALL, generator=torch.Generator().manual_seed(o)) for o in range(8)]
+        mean = torch.stack([ranker(lists[:, order])[:, order.argsort()] for order in orders]).mean(0)
+        row["a reordering changes"] = equivariance_error(ranker, lists)
+        row["mean of eight orders"] = float((mean - rank(lists)).abs().mean())
         rows.append(row)
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
-Gain = Callable[[Tensor, Tensor, Tensor], Tensor]
-
-
-def spearman_of(ranks: Tensor, ranks_now: Tensor, wanted: Tensor) -> Tensor:
+def spearman_of(ranks: Tensor, exact: Tensor, wanted: Tensor) -> Tensor:
     """Spearman's correlation by ranks that may be soft; (lists,)."""
     return 1 - 6 * (ranks - rank(wanted)).square().sum(-1) / (SMALL * (SMALL**2 - 1))
 
 
-def ap_of(ranks: Tensor, ranks_now: Tensor, wanted: Tensor) -> Tensor:
+def ap_of(ranks: Tensor, exact: Tensor, wanted: Tensor) -> Tensor:
     """AP of the three items that are wanted most; their ranks among themselves are exact, so they have no gradient."""
     relevant = rank(wanted) <= 3
-    within = (relevant[:, None] & (ranks_now[:, None] <= ranks_now[:, :, None])).sum(-1)
+    within = (relevant[:, None] & (exact[:, None] <= exact[:, :, None])).sum(-1)
     return torch.where(relevant, within / ranks, 0).sum(-1) / 3
 
 
-def first_step(metric: Gain) -> Comparison:
+def first_step(metric: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Comparison:
     """How much one step raises a metric, by the gradient of a ranker: learnt, or a sigmoid; arms of the bench."""
 
-    @functools.cache
-    def lists(start: int) -> tuple[Tensor, Tensor]:
-        made = torch.rand(2, 2 * LISTS, SMALL, generator=torch.Generator().manual_seed(start), dtype=torch.float64)
-        return 2 * made[0] - 1, made[1]
-
-    def gains(slope: Tensor, start: int, length: float) -> Array:
-        scores, wanted = lists(start)
-        after = scores + length * slope / slope.abs().amax(-1, keepdim=True).clamp_min(1e-12)
-        old, new = (metric(rank(y).double(), rank(y), wanted) for y in (scores, after))
-        return (new - old).view(2, LISTS).mean(1).numpy()
-
     def train(
-        arm: Callable[[int, float], nn.Module], strength: float, rates: Sequence[float], starts: int
+        arm: Callable[[int, float], nn.Module] | None, strength: float, rates: Sequence[float], starts: int
     ) -> tuple[Array, Array]:
         found = np.empty((2, len(rates), starts))
         for start in range(starts):
-            scores, wanted = lists(start)
-            leaf = scores.clone().requires_grad_()
-            (slope,) = torch.autograd.grad(metric(arm(start, strength)(leaf), rank(scores), wanted).sum(), leaf)
-            found[:, :, start] = np.stack([gains(slope, start, rate) for rate in rates], 1)
+            generator = torch.Generator().manual_seed(start)
+            wanted, scores, slope = torch.rand(3, 2 * LISTS, SMALL, generator=generator, dtype=torch.float64) * 2 - 1
+            if arm is not None:  # None: a blind step
+                leaf = scores.clone().requires_grad_()
+                (slope,) = torch.autograd.grad(metric(arm(start, strength)(leaf), rank(scores), wanted).sum(), leaf)
+            steps = slope / slope.abs().amax(-1, keepdim=True).clamp_min(1e-12)
+            value = [metric(r.double(), r, wanted) for r in (rank(scores + rate * steps) for rate in (0, *rates))]
+            found[:, :, start] = (torch.stack(value[1:]) - value[0]).view(-1, 2, LISTS).mean(-1).T.numpy()
         return found[0], found[1]
 
-    def by_a_sorter(sorters: list[LSTMRanker]) -> Callable[[int, float], nn.Module]:
-        return lambda start, strength: sorters[start]
+    def learnt(steps: int) -> Callable[[int, float], nn.Module]:
+        return lambda start, strength: small_sorters(steps)[start]
 
-    blind = [torch.randn(2 * LISTS, SMALL, generator=torch.Generator().manual_seed(99 + s)) for s in range(STARTS)]
-    baselines = {
-        "untrained sorter": train(by_a_sorter(small_sorters(0)), 1.0, (0.2,), STARTS)[1][0],
-        "a blind step": np.array([gains(blind[s].double(), s, 0.2)[1] for s in range(STARTS)]),
-    }
-    arms = {"sigmoid": lambda start, tau: SigmoidRanker(tau), "learnt sorter": by_a_sorter(small_sorters())}
+    known = {"untrained sorter": learnt(0), "a blind step": None}
+    baselines = {name: train(arm, 1.0, (0.2,), STARTS)[1][0] for name, arm in known.items()}
+    arms = {"sigmoid": lambda start, tau: SigmoidRanker(tau), "learnt sorter": learnt(FEW)}
     sweep = {"sigmoid": (0.1, 0.3, 1.0, 3.0, 10.0), "learnt sorter": (1.0,)}
     return compare(train, arms, baselines, sweep, rates=LENGTHS, starts=STARTS)

@@ -58,12 +58,10 @@ def test_the_first_step_is_of_the_metrics_themselves_and_a_sorter_helps_less_tha
 
 def test_one_dummy_does_no_harm_and_most_of_the_error_is_the_same_in_all_orders():
     found = study.by_start()
-    off = found["ten items"]
-    assert (found["9 items, 1 dummies"] - off).mean() < 0 < (found["5 items, 5 dummies"] - off).mean()
+    off = found["10 items"]
+    assert (found["9 items"] - off).mean() < 0 < (found["5 items"] - off).mean()
     less = interval(off - found["mean of eight orders"])
     assert less.clear and 0 < less.mean < 0.1 * off.mean()
-    exact = torch.rand(3, study.SMALL, generator=torch.Generator().manual_seed(0))
-    torch.testing.assert_close(study.in_other_orders(SigmoidRanker(0.1), exact), SigmoidRanker(0.1)(exact))
 
 
 def test_slopes_are_those_of_finite_differences():

@@ -186,20 +186,14 @@ def gradient_field(bins: Sequence[int] = (4, 10, 40)) -> Figure:
     )
 
 
-def training_against_bins(
-    bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 640), dims: Sequence[int] = (4, 32)
-) -> Figure:
-    """AP that a linear embedding reaches on its training items, against the number of bins."""
-    figure, axes = style.figure(width=6.4, height=3.7)
+def training_against_bins() -> Figure:
+    """R@1 on new classes after training with FastAP, against the number of bins, in few dimensions and in more."""
+    figure, panels = style.figure(1, 2, width=7.2, height=3.4, sharey=True)
     facts = []
-    for dim, look, colour in zip(dims, ("s--", "o-"), (style.PURPLE, style.ORANGE), strict=False):
-        reached, spread = np.array([study.trained(count, dim) for count in bins]).T
-        axes.semilogx(bins, reached, look, color=colour, label=f"{dim} dimensions: negatives ± {spread[0]:.2f}")
-        facts.append(
-            f"{dim} dimensions, where negatives spread by {spread[0]:.2f} at the start: "
-            + ", ".join(f"{value:.2f} with {count}" for count, value in zip(bins, reached, strict=True))
-        )
-    axes.set(xlabel="bins L", ylabel="AP after 60 steps", ylim=(0.15, 0.95), xticks=(1, 10, 100))
-    axes.set_xticklabels(["1", "10", "100"])
-    axes.legend(loc="lower center")
-    return style.describe(figure, f"Two humps over the number of bins, on a logarithmic axis. {'; '.join(facts)}.")
+    for axes, dim, colour in zip(panels, (4, 12), (style.PURPLE, style.ORANGE), strict=True):
+        found = study.by_bins(dim)
+        (name,) = found.test
+        facts += found.draw(axes, {name: {"color": colour, "marker": "o"}})
+        axes.set(title=f"{name}, similarities ± {study.spread(dim):.2f}", xlabel="bins L")
+    panels[0].set_ylabel("R@1 on new classes")
+    return style.describe(figure, f"R@1 against the number of bins, with intervals over 12 starts. {'; '.join(facts)}.")

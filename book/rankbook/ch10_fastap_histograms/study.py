@@ -1,16 +1,22 @@
 """Chapter 10, computed: AP in soft bins, its bias, its slopes, and what is trained with it."""
 
 import functools
+from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from rankbook.ch07_recall_loss import study as linear
+from rankbook.kit.compare import Array, Comparison, compare
 from rankedu.losses import FastAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
 
 #: Of the landscapes. One score lies beyond it; it is the largest of its list either way.
 SCORE_RANGE = (-3.0, 3.0)
+#: Swept in training.
+BINS, RATES = (1.0, 3.0, 10.0, 40.0, 160.0), (0.01, 0.04, 0.16)
 #: Similarities as a network in training makes them: mean and spread of the positives, and of the negatives.
 POSITIVES, NEGATIVES = (0.4, 0.2), (0.1, 0.12)
 
@@ -79,36 +85,35 @@ def pushes(bins: int) -> Tensor:
     return -slope
 
 
-@functools.cache
-def trained(bins: int, dim: int, seeds: int = 3, steps: int = 60) -> tuple[float, float]:
-    """AP of linear embeddings trained with FastAP, on their training items; and the spread of their first negatives.
-
-    One embedding a seed, all trained side by side: the loss is the mean over the queries of all.
-    """
-    labels = torch.arange(16).repeat_interleave(8)
-    drawn = [_start(labels, dim, seed) for seed in range(seeds)]
-    features, weight = (torch.stack(parts) for parts in zip(*drawn, strict=True))
-    others = ~torch.eye(len(labels), dtype=torch.bool).expand(seeds, -1, -1)
-    same = (labels[:, None] == labels).expand_as(others)
-    loss, optimiser = FastAPLoss(bins), torch.optim.Adam([weight.requires_grad_()], lr=0.03)
-    with torch.no_grad():
-        spread = _cosines(features @ weight).masked_select(~same).view(seeds, -1).std(1).mean().item()
-    for _ in range(steps):
+def train(dim: int, bins: float, rates: Sequence[float], starts: int, steps: int = 100) -> tuple[Array, Array]:
+    """R@1 on new classes of chapter 7's items after training a linear map with FastAP; (rates, starts)."""
+    nets = [start_weights(dim, starts).requires_grad_() for _ in rates]
+    optimiser = torch.optim.Adam([{"params": [net], "lr": rate} for net, rate in zip(nets, rates, strict=True)])
+    label = torch.arange(linear.BATCH).repeat_interleave(linear.OF_EACH)
+    relevance = (label[:, None] == label).expand(len(rates) * starts, -1, -1)
+    others, loss = ~torch.eye(len(label)).bool().expand_as(relevance), FastAPLoss(int(bins))
+    for batch in linear.batches(linear.mislabelled(0.0, starts), steps):
+        z = linear.embed(linear.data(starts)[0], batch, torch.stack(nets)).flatten(0, 1)
         optimiser.zero_grad()
-        loss(_cosines(features @ weight), same & others, where=others).backward()
+        loss(z @ z.mT, relevance, where=others).backward()
         optimiser.step()
-    with torch.no_grad():
-        return average_precision(_cosines(features @ weight), same, where=others).mean().item(), spread
+    by, report = (np.stack([linear.recall_at_1(x @ net.detach()) for net in nets]) for x in linear.data(starts)[1:])
+    return by, report
 
 
-def _start(labels: Tensor, dim: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Features of the items, 32 each, and the weights (32, dim) with which they are embedded at first."""
-    generator = torch.Generator().manual_seed(seed)
-    centres = 0.5 * torch.randn(int(labels.max()) + 1, 32, generator=generator)
-    features = centres[labels] + torch.randn(len(labels), 32, generator=generator)
-    return features, torch.randn(32, dim, generator=generator) / 32**0.5
+def start_weights(dim: int, starts: int = linear.STARTS) -> Tensor:
+    return torch.randn(starts, linear.DIM, dim, generator=torch.Generator().manual_seed(2)) / linear.DIM**0.5
 
 
-def _cosines(embeddings: Tensor) -> Tensor:
-    unit = torch.nn.functional.normalize(embeddings, dim=-1)
-    return unit @ unit.mT
+def spread(dim: int) -> float:
+    """Of the similarities of new items, before training: their standard deviation."""
+    z = torch.nn.functional.normalize(linear.data()[2][:, :: linear.EACH] @ start_weights(dim), dim=-1)
+    return (z @ z.mT)[:, ~torch.eye(z.shape[1], dtype=torch.bool)].std().item()
+
+
+@functools.cache
+def by_bins(dim: int) -> Comparison:
+    """The number of bins swept, each at its own rate, beside the map as it starts and the items as they are."""
+    report = linear.data()[2]
+    known = {"untrained": linear.recall_at_1(report @ start_weights(dim)), "raw items": linear.recall_at_1(report)}
+    return compare(train, {f"{dim} dimensions": dim}, known, BINS, rates=RATES)

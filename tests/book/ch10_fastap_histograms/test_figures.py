@@ -53,3 +53,31 @@ def test_loss_and_slope_are_those_of_the_package():
             (slope,) = torch.autograd.grad(loss, leaf)
             _, fast, _, found = explorables.at(score, bins)
             assert fast == pytest.approx(loss.item()) and found == pytest.approx(slope[0].item())
+
+
+def test_the_margin_is_one_to_two_widths_and_the_places_of_the_marks_decide_between():
+    relevant, bins = torch.tensor([True, False]), 10
+    zero = {}
+    for gap in (0.9, 1.5, 2.0):
+        tops = torch.linspace(0.98, -0.5, 75, dtype=torch.float64)
+        pairs = torch.stack([tops, tops - gap * 2 / bins], dim=-1)
+        zero[gap] = (1 - study.fast_ap(pairs, relevant.expand_as(pairs), bins)).abs() < 1e-9
+    assert not zero[0.9].any() and zero[2.0].all() and zero[1.5].any() and not zero[1.5].all()
+
+
+def test_what_is_missing_is_the_formula_only_where_scores_are_two_widths_apart():
+    random = np.random.default_rng(0)
+    for width in (2.0, 0.3):  # least distance of two scores, in widths
+        bins, off = 400, []
+        for _ in range(50):
+            places = np.cumsum(width + random.random(12)) + random.random()
+            relevant, rank = (
+                torch.tensor(random.random(12) < 0.5).index_fill(0, torch.tensor([11]), True),
+                np.arange(1, 13),
+            )
+            f, ahead = places % 1, np.cumsum(~relevant.numpy())
+            lost = (f * (1 - f) * ahead / rank / (rank - f))[relevant.numpy()].sum() / int(relevant.sum())
+            exact = (relevant.cumsum(0) / torch.arange(1, 13))[relevant].mean().item()
+            found = study.fast_ap(torch.tensor(1 - places * 2 / bins)[None], relevant[None], bins).item()
+            off.append(abs(exact - lost - found))
+        assert (max(off) < 1e-6) == (width == 2)

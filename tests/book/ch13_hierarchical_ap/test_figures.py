@@ -58,6 +58,33 @@ def test_the_price_of_a_swap_lies_between_the_bounds():
         assert ((low <= gain) & (gain <= high))[step > 0].all()
 
 
+@pytest.mark.filterwarnings("ignore:Eq. 4")
+def test_swaps_of_levels_are_unseen_or_punished_where_the_relevance_does_not_rise():
+    def seen(counts):
+        return study.swaps(counts)["H-AP"]
+
+    assert seen((2, 2, 2, 2)) == (0.0, 0)
+    assert seen((1, 2, 2, 3))[0] > 0.2 and seen((1, 2, 2, 3))[1] == 0, "(2/3)/2 = (3/3)/3: equal, so not seen"
+    assert seen((2, 1, 1, 4))[1] > 0, "inverted, so punished"
+
+
+def test_what_h_ap_misses_is_a_sum_over_inversions_and_fails_for_a_negative_relevance_or_ties():
+    def missed(rel, scores):
+        lost = (rel[:, None] - rel).clamp_min(0) * (scores > scores[:, None])
+        return (lost.sum(1) / (1 + (scores > scores[:, None]).sum(1))).sum() / rel.sum()
+
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(100):
+        rel = torch.rand(7, generator=generator, dtype=torch.float64).sub(0.3).clamp_min(0)
+        scores = torch.rand(7, generator=generator, dtype=torch.float64)
+        if rel.sum() > 0:
+            torch.testing.assert_close(1 - hierarchical_average_precision(scores, rel), missed(rel, scores))
+    rel, scores = torch.tensor([0.0, 1.0], dtype=torch.float64), torch.zeros(2, dtype=torch.float64)
+    assert 1 - hierarchical_average_precision(scores, rel) > 0.4 > missed(rel, scores) == 0, "a tie, broken by position"
+    with pytest.raises(ValueError, match="relevance"):
+        hierarchical_average_precision(study.order_of(2), torch.tensor([-1.0, 2.0]))
+
+
 def test_a_sinking_stranger_lowers_nothing_and_ends_at_1():
     for alpha in explorables.drag_a_ranking.controls["alpha"].stops:
         seen = [explorables.judge(rank, alpha)[0] for rank in range(1, 11)]

@@ -14,12 +14,12 @@ from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
 
 
-def draw_sizes_axis(axes: Axes, sizes: Sequence[int], label: str) -> None:
+def draw_sizes_axis(axes: Axes, sizes: Sequence[int], label: str, legend: str = "upper right") -> None:
     """The axes of mAP over sizes of batches or lengths of lists, and the legend."""
     axes.set_xscale("log", base=2)
     style.xticks(axes, sizes)
     axes.set(xlabel=label, ylabel="mAP", ylim=(0, 1.03))
-    axes.legend(loc="upper right")
+    axes.legend(loc=legend)
 
 
 def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4) -> Figure:
@@ -89,7 +89,7 @@ def minibatch_map(
     figure, axes = style.figure(width=6.4, height=3.9)
     facts = _by_size(axes, ranking, sizes)
     draw_closed_form(axes, ranking, sizes[0])
-    draw_sizes_axis(axes, (*sizes, len(ranking)), "batch size")
+    draw_sizes_axis(axes, (*sizes, len(ranking)), "batch size", "lower left")
     axes.set_title(f"{name}: {len(ranking)} items, {len(np.unique(ranking.labels))} classes")
     return style.describe(
         figure,
@@ -129,7 +129,7 @@ def composition(ranking: Ranking, sizes: Sequence[int], per_class: int = 4) -> F
     look: dict[str, Any] = {"fmt": "s--", "color": style.PURPLE, "label": f"{per_class} of each class"}
     balanced = _by_size(axes, ranking, [m for m in sizes if m <= largest], per_class, **look)
     axes.axhline(ranking.mean_ap, color=style.BLACK, linestyle="--", label="the data set")
-    draw_sizes_axis(axes, sizes, "batch size")
+    draw_sizes_axis(axes, sizes, "batch size", "lower left")
     return style.describe(
         figure,
         f"Batch mAP against batch size. Items drawn at random: {random}. {per_class} items of each class: {balanced}. "

@@ -14,7 +14,7 @@ from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
 
 
-def draw_sizes_axis(axes: Axes, sizes: Sequence[int], label: str, legend: str = "upper right") -> None:
+def draw_sizes_axis(axes: Axes, sizes: Sequence[int], label: str, legend: Any = "upper right") -> None:
     """The axes of mAP over sizes of batches or lengths of lists, and the legend."""
     axes.set_xscale("log", base=2)
     style.xticks(axes, sizes)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from rankbook.kit.compare import Comparison, compare
+from rankbook.kit.compare import Comparison, compare, descend
 from rankbook.kit.ranks import Array
 
 if TYPE_CHECKING:
@@ -265,29 +265,26 @@ def learned(
     from rankedu.rankers import BlackboxRanker
 
     (classes, tau, anew), items = arm, linear.data(starts)[0]
-    loss = RecallLoss(BlackboxRanker(lam * len(rates) * starts), margin=0.05)
-    nets = [linear.start_weights(starts).requires_grad_() for _ in rates]
-    optimiser = torch.optim.Adam([{"params": [net], "lr": rate} for net, rate in zip(nets, rates, strict=True)])
+    recall = RecallLoss(BlackboxRanker(lam * len(rates) * starts), margin=0.05)
     generator, itself = torch.Generator().manual_seed(3), torch.eye(4 * classes, 4 * classes * (1 + tau)).bool()
     kept: list[tuple[Tensor, Tensor]] = []
-    found = []
-    for step in range(1, max(steps) + 1):
+
+    def loss(nets: Tensor, _: int) -> Tensor:
+        nonlocal kept
         chosen = torch.rand(starts, linear.CLASSES, generator=generator).topk(classes).indices[..., None]
         pick = torch.rand(starts, classes, linear.EACH, generator=generator).topk(4).indices
-        batch, net = (chosen * linear.EACH + pick).flatten(1), torch.stack(nets)
-        old = [(linear.embed(items, past, net).detach() if anew else stored, past) for stored, past in kept]
-        now = linear.embed(items, batch, net)
+        batch = (chosen * linear.EACH + pick).flatten(1)
+        old = [(linear.embed(items, past, nets).detach() if anew else stored, past) for stored, past in kept]
+        now = linear.embed(items, batch, nets)
         everyone = torch.cat([now, *(stored for stored, _ in old)], 2)
         label = torch.cat([batch, *(past for _, past in old)], 1) // linear.EACH
         relevance = (batch[:, :, None] // linear.EACH == label[:, None]).expand(len(rates), -1, -1, -1)
         where = ~itself[:, : label.shape[1]].expand_as(relevance)
-        optimiser.zero_grad()
-        loss((now @ everyone.mT).flatten(0, 1), relevance.flatten(0, 1), where=where.flatten(0, 1)).backward()
-        optimiser.step()
         kept = [(now.detach(), batch), *kept][:tau]
-        if step in steps:
-            found.append(torch.stack(nets).detach())
-    return found
+        return recall((now @ everyone.mT).flatten(0, 1), relevance.flatten(0, 1), where=where.flatten(0, 1))
+
+    trained = descend(linear.start_weights(starts), rates, range(1, max(steps) + 1), loss)
+    return [nets for step, nets in enumerate(trained, start=1) if step in steps]
 
 
 @functools.cache

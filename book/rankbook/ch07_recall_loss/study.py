@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from rankbook.kit.compare import Array, Comparison, compare
+from rankbook.kit.compare import Array, Comparison, compare, descend
 from rankedu.losses import RecallLoss
 from rankedu.rankers import BlackboxRanker
 from rankedu.ranks import outranking_negatives
@@ -88,15 +88,14 @@ def learned(
     relevance = (label[:, None] == label).expand(len(rates) * starts, -1, -1)
     others = ~torch.eye(len(label)).bool().expand_as(relevance)
     # The mean is over the queries of all starts and rates: for the λ of one alone, so many times as much.
-    loss = RecallLoss(BlackboxRanker(lam * len(relevance)), margin=0.05, weights=weights, within_grad=within_grad)
-    nets = [start_weights(starts).requires_grad_() for _ in rates]
-    optimiser = torch.optim.Adam([{"params": [net], "lr": rate} for net, rate in zip(nets, rates, strict=True)])
-    for batch in batches(mislabelled(wrong, starts), steps):
-        z = embed(data(starts)[0], batch, torch.stack(nets)).flatten(0, 1)
-        optimiser.zero_grad()
-        loss(z @ z.mT, relevance, where=others).backward()
-        optimiser.step()
-    return torch.stack(nets).detach()
+    recall = RecallLoss(BlackboxRanker(lam * len(relevance)), margin=0.05, weights=weights, within_grad=within_grad)
+
+    def loss(nets: Tensor, batch: Tensor) -> Tensor:
+        z = embed(data(starts)[0], batch, nets).flatten(0, 1)
+        return recall(z @ z.mT, relevance, where=others)
+
+    *_, trained = descend(start_weights(starts), rates, batches(mislabelled(wrong, starts), steps), loss)
+    return trained
 
 
 def embed(items: Tensor, batch: Tensor, net: Tensor) -> Tensor:

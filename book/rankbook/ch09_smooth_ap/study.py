@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from rankbook.ch07_recall_loss.study import CLASSES, EACH, NEW, STARTS, baselines, data, recall_at_1, start_weights
-from rankbook.kit.compare import Array, Comparison, compare, interval
+from rankbook.kit.compare import Array, Comparison, compare, descend, interval
 from rankedu.losses import SmoothAPLoss
 from rankedu.rankers import operating_region
 
@@ -70,17 +70,13 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 def learned(loss: Loss, strengths: tuple[float, ...], size: int, looks: tuple[int, ...]) -> dict[int, Tensor]:
     """The linear maps after so many steps of Adam; (strengths, rates, starts, numbers of an item, of an embedding)."""
     start, strength = start_weights(), torch.tensor(strengths)[:, None, None, None, None]
-    maps = [start.repeat(len(strengths), 1, 1, 1).requires_grad_() for _ in RATES]
-    optimiser = torch.optim.Adam([{"params": [one], "lr": rate} for one, rate in zip(maps, RATES, strict=True)])
-    found = {}
-    for step, batch in enumerate(batches(size, max(looks)), start=1):
-        z = embed(batch, torch.stack(maps, 1), 0)
-        optimiser.zero_grad()
-        (loss(z @ z.mT, strength) * z[..., 0, 0].numel()).backward()  # the mean is over all maps
-        optimiser.step()
-        if step in looks:
-            found[step] = torch.stack(maps, 1).detach()
-    return found
+
+    def total(maps: Tensor, batch: Tensor) -> Tensor:
+        z = embed(batch, maps.transpose(0, 1), 0)
+        return loss(z @ z.mT, strength) * z[..., 0, 0].numel()  # the mean is over all maps
+
+    trained = descend(start.repeat(len(strengths), 1, 1, 1), RATES, batches(size, max(looks)), total)
+    return {step: maps.transpose(0, 1) for step, maps in enumerate(trained, start=1) if step in looks}
 
 
 def embed(batch: Tensor, maps: Tensor, part: int) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from rankbook.ch07_recall_loss import study as linear
-from rankbook.kit.compare import Array, Comparison, compare
+from rankbook.kit.compare import Array, Comparison, compare, descend
 from rankedu.losses import FastAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
@@ -87,17 +87,17 @@ def pushes(bins: int) -> Tensor:
 
 def train(dim: int, bins: float, rates: Sequence[float], starts: int, steps: int = 100) -> tuple[Array, Array]:
     """R@1 on new classes of chapter 7's items after training a linear map with FastAP; (rates, starts)."""
-    nets = [start_weights(dim, starts).requires_grad_() for _ in rates]
-    optimiser = torch.optim.Adam([{"params": [net], "lr": rate} for net, rate in zip(nets, rates, strict=True)])
     label = torch.arange(linear.BATCH).repeat_interleave(linear.OF_EACH)
     relevance = (label[:, None] == label).expand(len(rates) * starts, -1, -1)
-    others, loss = ~torch.eye(len(label)).bool().expand_as(relevance), FastAPLoss(int(bins))
-    for batch in linear.batches(linear.mislabelled(0.0, starts), steps):
-        z = linear.embed(linear.data(starts)[0], batch, torch.stack(nets)).flatten(0, 1)
-        optimiser.zero_grad()
-        loss(z @ z.mT, relevance, where=others).backward()
-        optimiser.step()
-    by, report = (np.stack([linear.recall_at_1(x @ net.detach()) for net in nets]) for x in linear.data(starts)[1:])
+    others, fastap = ~torch.eye(len(label)).bool().expand_as(relevance), FastAPLoss(int(bins))
+
+    def loss(nets: torch.Tensor, batch: torch.Tensor) -> torch.Tensor:
+        z = linear.embed(linear.data(starts)[0], batch, nets).flatten(0, 1)
+        return fastap(z @ z.mT, relevance, where=others)
+
+    chosen = linear.batches(linear.mislabelled(0.0, starts), steps)
+    *_, nets = descend(start_weights(dim, starts), rates, chosen, loss)
+    by, report = (np.stack([linear.recall_at_1(x @ net) for net in nets]) for x in linear.data(starts)[1:])
     return by, report
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
-from rankbook.kit.compare import Array, Comparison, compare
+from rankbook.kit.compare import Array, Comparison, compare, descend
 from rankedu.losses import MAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
@@ -100,24 +100,19 @@ def trained(arm: Arm, lam: float = 1.0) -> Tensor:
 
     Source: RaMBO Tab. 8.
     """
-    heads = [(arm.scale * fresh_heads()).requires_grad_() for _ in RATES]
-    optimiser = torch.optim.Adam([{"params": [head], "lr": rate} for head, rate in zip(heads, RATES, strict=True)])
     # Of the mean over rates and starts: for the λ of one of them, so many times as much.
-    loss = MAPLoss(BlackboxRanker(lam * len(RATES) * STARTS, normalized=True), arm.margin)
-    found = []
-    for step in range(1, LENGTHS[-1] + 1):
+    ap = MAPLoss(BlackboxRanker(lam * len(RATES) * STARTS, normalized=True), arm.margin)
+
+    def loss(heads: Tensor, step: int) -> Tensor:
         batch = proposals(BATCH, step)
-        logits = batch.features @ torch.stack(heads)
+        logits = batch.features @ heads
         if arm.scores is None:
-            value = cross_entropy(logits.flatten(0, -2), batch.labels.repeat(len(RATES), 1).flatten())
-        else:
-            value = loss(ranked(logits, arm.scores), batch.relevance.expand(len(RATES), -1, -1, -1))
-        optimiser.zero_grad()
-        value.backward()
-        optimiser.step()
-        if step in LENGTHS:
-            found.append(torch.stack(heads).detach())
-    return torch.stack(found)
+            return cross_entropy(logits.flatten(0, -2), batch.labels.repeat(len(RATES), 1).flatten())
+        return ap(ranked(logits, arm.scores), batch.relevance.expand(len(RATES), -1, -1, -1))
+
+    steps = range(1, LENGTHS[-1] + 1)
+    heads = descend(arm.scale * fresh_heads(), RATES, steps, loss)
+    return torch.stack([now for step, now in zip(steps, heads, strict=True) if step in LENGTHS])
 
 
 def mean_ap(scores: Tensor, part: Proposals) -> Array:

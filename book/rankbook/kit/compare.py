@@ -7,9 +7,9 @@ between arms are paired by start, and their intervals hold the scatter of the se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,12 @@ from matplotlib.axes import Axes
 
 from rankbook.kit import style
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 Array = npt.NDArray[np.float64]
 Arm = TypeVar("Arm")
+Batch = TypeVar("Batch")
 #: How large an advantage must be, by chance, for an arm that has none: this share of all comparisons of a table.
 LEVEL = 0.05
 
@@ -214,3 +218,22 @@ def compare(
         found = [train(arm, strength, rates, starts) for strength in strengths[name]]
         validation[name], test[name] = np.moveaxis(np.array(found, dtype=np.float64), 1, 0)
     return Comparison(strengths, tuple(rates), validation, test, dict(baselines), frozenset(ceilings))
+
+
+def descend(
+    start: Tensor, rates: Sequence[float], batches: Iterable[Batch], loss: Callable[[Tensor, Batch], Tensor]
+) -> Iterator[Tensor]:
+    """Train by Adam at several rates at once: after each batch, the parameters of all rates, (rates, ...).
+
+    ``loss`` takes such a tensor and a batch. Where it is a mean over rates and starts, a blackbox ranker needs the λ of
+    one of them so many times.
+    """
+    import torch
+
+    copies = [start.clone().requires_grad_() for _ in rates]
+    optimiser = torch.optim.Adam([{"params": [copy], "lr": rate} for copy, rate in zip(copies, rates, strict=True)])
+    for batch in batches:
+        optimiser.zero_grad()
+        loss(torch.stack(copies), batch).backward()
+        optimiser.step()
+        yield torch.stack(copies).detach()

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from rankbook.kit.compare import Array, Comparison, compare
+from rankbook.kit.compare import Array, Comparison, compare, descend
 
 STARTS, LISTS, BATCH, FEATURES, ITERATIONS = 12, (32, 32, 64), 8, 20, 60
 RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
@@ -47,18 +47,16 @@ class Task:
 
     def train(self, arm: Arm, strength: float, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
         """The metric on the lists to choose by, and on those to report, after training by Adam, eight lists a batch."""
-        (grades, x, _), loss = self.made, arm(strength)
-        scorers = [start_weights().requires_grad_() for _ in rates]
-        optimiser = torch.optim.Adam([{"params": [w], "lr": rate} for w, rate in zip(scorers, rates, strict=True)])
-        generator = torch.Generator().manual_seed(2)
-        for _ in range(ITERATIONS):
-            pick = torch.randint(0, LISTS[0], (starts, BATCH), generator=generator)
+        (grades, x, _), criterion, generator = self.made, arm(strength), torch.Generator().manual_seed(2)
+
+        def loss(scorers: Tensor, pick: Tensor) -> Tensor:
             lists = x[torch.arange(starts)[:, None], pick]
-            scores = torch.einsum("slif,rsf->rsli", lists, torch.stack(scorers)).flatten(0, 2)
-            optimiser.zero_grad()
-            loss(scores, grades.expand_as(scores)).backward()
-            optimiser.step()
-        trained = torch.stack(scorers).detach()
+            scores = torch.einsum("slif,rsf->rsli", lists, scorers).flatten(0, 2)
+            value: Tensor = criterion(scores, grades.expand_as(scores))
+            return value
+
+        picks = torch.randint(0, LISTS[0], (ITERATIONS, starts, BATCH), generator=generator)
+        *_, trained = descend(start_weights(), rates, picks, loss)
         return self.measure(trained, 1), self.measure(trained, 2)
 
     def regression(self) -> Tensor:

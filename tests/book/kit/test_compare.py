@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import torch
 
-from rankbook.kit.compare import LEVEL, Comparison, compare
+from rankbook.kit.compare import LEVEL, Comparison, compare, descend
 
 STRENGTHS, RATES, STARTS, REPEATS = (0.1, 1.0, 10.0), (0.01, 0.1), 12, 200
 
@@ -64,3 +65,15 @@ def test_a_comparison_has_a_baseline_from_the_same_starts():
     for baselines in ({}, {"optimum": np.zeros(3)}, {"chance": np.zeros(2)}):
         with pytest.raises(ValueError, match=r"baselines must have .*got"):
             compare(lambda *_: None, {"arm": 0}, baselines, (1.0,), starts=3, ceilings=("optimum",))
+
+
+def test_rates_train_beside_each_other_as_each_alone():
+    start, batches = torch.randn(3, 4, generator=torch.Generator().manual_seed(0)), torch.arange(5.0)
+
+    def loss(parameters, batch):
+        return (parameters - batch).square().sum()
+
+    together = list(descend(start, (0.01, 0.1), batches, loss))
+    for at, rate in enumerate((0.01, 0.1)):
+        (alone,) = list(descend(start, (rate,), batches, loss))[-1]
+        assert len(together) == 5 and torch.equal(together[-1][at], alone) and not torch.equal(alone, start)

@@ -260,7 +260,7 @@ def learned(
     """The linear maps of chapter 7 after these steps, trained by its loss with short lists; (rates, starts, 24, 6)."""
     import torch
 
-    from rankbook.ch07_recall_loss import study as linear
+    from rankbook.kit import linear_maps as linear
     from rankedu.losses import RecallLoss
     from rankedu.rankers import BlackboxRanker
 
@@ -290,7 +290,7 @@ def learned(
 @functools.cache
 def memories() -> dict[int, Comparison]:
     """R@1 on new classes with and without a memory, by the number of steps of the small batch."""
-    from rankbook.ch07_recall_loss import study as linear
+    from rankbook.kit import linear_maps as linear
 
     made: dict[Any, list[Tensor]] = {}
     for arm in ARMS.values():
@@ -316,7 +316,7 @@ def drift(rates: Sequence[float], ages: Sequence[int]) -> tuple[Array, Array]:
     import torch
     from torch.nn.functional import normalize
 
-    from rankbook.ch07_recall_loss import study as linear
+    from rankbook.kit import linear_maps as linear
 
     items = linear.data()[2][:, :400]
     nets = learned(ARMS["batch 16"], LAMS[1], rates, range(20, 21 + max(ages)))

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import torch
 from matplotlib.figure import Figure
 
-from rankbook.ch07_recall_loss.study import start_weights
 from rankbook.ch09_smooth_ap import study
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
+from rankbook.kit.linear_maps import start_weights
 from rankedu.rankers import SigmoidRanker
 
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from rankbook.ch07_recall_loss.study import CLASSES, EACH, NEW, STARTS, baselines, data, recall_at_1, start_weights
 from rankbook.kit.compare import Array, Comparison, compare, descend, interval
+from rankbook.kit.linear_maps import CLASSES, EACH, NEW, STARTS, baselines, data, recall_at_1, start_weights
 from rankedu.losses import SmoothAPLoss
 from rankedu.rankers import operating_region
 

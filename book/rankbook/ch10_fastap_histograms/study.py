@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankbook.ch07_recall_loss import study as linear
+from rankbook.kit import linear_maps as linear
 from rankbook.kit.compare import Array, Comparison, compare, descend
 from rankedu.losses import FastAPLoss
 from rankedu.metrics import average_precision

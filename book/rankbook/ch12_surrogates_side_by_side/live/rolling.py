@@ -32,13 +32,13 @@ def rolling(state):
     losses = {name: loss(scores(trail[-1])) for name, trail in trails.items()}
     shown = {**state, "steps": steps, "playing": state["playing"] and steps < STEPS, "losses": losses}
     left, top, bottom = MAP
-    marks = [text(left, 16, f"distorted by {100 * SHARES[at]:.0f} %; strong colours: low loss", "small"), *landscape()]
+    marks = [text(left, 16, f"distorted by {100 * SHARES[at]:.0f} %", "small"), *landscape()]
     for name, trail in trails.items():
         way = [place(point) for point in trail]
         marks += [line(way, kind) for kind in ("under", KINDS[name] + " thick")]
     marks += [dot(*place(trail[-1]), KINDS[name], 6) for name, trail in trails.items()]
     marks += [dot(*place(state["ball"]), "hollow", 7), text(ENDS[0], 16, f"loss after {steps} steps", "small")]
-    heights = apart([scaled(end, LOWEST, HIGHEST, bottom, top + 10) for end in losses.values()], 18, top, bottom)
+    heights = apart([scaled(end, LOWEST, HIGHEST, bottom, top + 10) for end in losses.values()], 18, top + 14, bottom)
     for (name, end), y in zip(losses.items(), heights):
         level = scaled(end, LOWEST, HIGHEST, bottom, top + 10)
         marks += [line([(ENDS[0], level), (ENDS[0] + 10, level), (ENDS[0] + 20, y - 4)], KINDS[name])]

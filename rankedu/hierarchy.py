@@ -14,7 +14,11 @@ from torch import Tensor
 
 from rankedu.checks import check_count, check_integers, check_number, check_where
 
-__all__ = ["InvertedRelevanceWarning", "levels", "relevance", "weighted_ap_relevance"]
+__all__ = ["FlatHierarchyWarning", "InvertedRelevanceWarning", "levels", "relevance", "weighted_ap_relevance"]
+
+
+class FlatHierarchyWarning(UserWarning):
+    """Some levels of a hierarchy tell no more than others: its columns may stand from leaf to root."""
 
 
 class InvertedRelevanceWarning(UserWarning):
@@ -27,7 +31,8 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
     Parameters
     ----------
     labels : Tensor of int, shape (n,) or (n, L)
-        Paths from root to leaf, ids ≥ 0. A path that ends early is filled up with −1. Shape (n,) is L = 1.
+        Paths from root to leaf, ids ≥ 0. A path that ends early is filled up with −1. Shape (n,) is L = 1. Of a table
+        of words :func:`rankedu.files.read_labels` and :func:`rankedu.files.number_labels` make them.
     gallery_labels : Tensor of int, shape (g,) or (g, L), optional
         Paths of the items. Default: ``labels``; then the diagonal compares each item with itself: leave it out with
         ``where``.

@@ -70,7 +70,7 @@ def _report(
 ) -> dict[str, Any]:
     """The metrics, what they depend on, and what was taken for granted, as JSON can hold it."""
     from rankedu import __version__
-    from rankedu.cli._saved import number_labels, read_embeddings, read_labels
+    from rankedu.files import number_labels, read_embeddings, read_labels
     from rankedu.metrics import evaluate_retrieval
 
     if (files["gallery"] is None) != (files["gallery_labels"] is None):

@@ -12,7 +12,9 @@ from rankedu.losses._cosine import cosine
 from rankedu.losses.on_embeddings import check_embeddings
 from rankedu.rankers._pairwise import check_temperature
 
-NUMBER = "number the classes of the training set through: labels.unique(dim=0, return_inverse=True)[1]"
+#: What numbers the classes of the training set through, or the leaves of paths: what stands above them stays.
+NUMBER = "number those of the training set through: labels = labels.unique(return_inverse=True)[1]"
+LEAVES = "number those of the training set through: labels[:, -1] = labels.unique(dim=0, return_inverse=True)[1]"
 
 
 class ClusterLoss(nn.Module):
@@ -66,18 +68,19 @@ def new_proxies(n_classes: int, dim: int) -> nn.Parameter:
 
 def leaves(labels: Tensor, n_classes: int) -> Tensor:
     """The fine class of each item, checked."""
+    check_class_ids(labels, n_classes)
     paths = labels.unsqueeze(1) if labels.ndim == 1 else labels
-    check_class_ids(paths[:, -1], n_classes)
     found = paths.unique(dim=0)[:, -1]
     if len(found.unique()) < len(found):
         again = int(found[(found.unsqueeze(0) == found.unsqueeze(1)).sum(1) > 1][0])
-        raise ValueError(f"labels must have each leaf under one parent, got leaf {again} under several ({NUMBER})")
+        raise ValueError(f"labels must have each leaf under one parent, got leaf {again} under several ({LEAVES})")
     return paths[:, -1].long()
 
 
 def check_class_ids(labels: Tensor, n_classes: int) -> None:
-    """Whole numbers from 0 to n_classes − 1."""
+    """Whole numbers from 0 to n_classes − 1, of paths in the last column."""
     check_integers(labels, "labels", "number the classes from 0")
-    odd = labels[(labels < 0) | (labels >= n_classes)]
+    own, hint = (labels, NUMBER) if labels.ndim == 1 else (labels[:, -1], LEAVES)
+    odd = own[(own < 0) | (own >= n_classes)]
     if len(odd):
-        raise ValueError(f"labels must be class ids from 0 to n_classes - 1 = {n_classes - 1}, got {odd[0]} ({NUMBER})")
+        raise ValueError(f"labels must be class ids from 0 to n_classes - 1 = {n_classes - 1}, got {odd[0]} ({hint})")

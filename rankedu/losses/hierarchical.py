@@ -53,7 +53,8 @@ class HAPLoss(ScoreLoss):
 
     Notes
     -----
-    Only the ratios of the relevances within a query matter, not their scale. With a `SupremumRanker` or a
+    Only the ratios of the relevances within a query matter, not their scale. Paths of words are numbered by
+    :func:`rankedu.files.number_labels`. With a `SupremumRanker` or a
     `SigmoidRanker` O(positives · n) time for each query, and O(queries · n) memory; else T + 1 calls of the ranker,
     that is O(T n log n) for the blackbox one, where one list of float32 scores on a CPU may have 10⁸.
 
@@ -215,7 +216,7 @@ class HAPPIERLoss(nn.Module):
     Parameters
     ----------
     n_classes, dim, temperature
-        As in :class:`ClusterLoss`.
+        As in :class:`ClusterLoss`: the leaves of all paths are numbered through, from 0 to n_classes − 1.
     weight : float
         λ in [0, 1], the share of the clustering. The paper finds H-AP to rise up to 0.5, and has 0.1.
     alpha, monotone

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from rankedu import hierarchy
 from rankedu._fast.engine import eager
-from rankedu.checks import check_choice, check_integers, check_like, check_not_nan, check_rows
+from rankedu.checks import check_choice, check_integers, check_like, check_not_nan, check_rows, warn_caller
 from rankedu.losses._cosine import SIMILARITIES, similarities
 
 
@@ -39,7 +39,8 @@ class OnEmbeddings(nn.Module):
     -----
     The call is that of pytorch-metric-learning's losses. For cosines the embeddings are brought to length 1 here, so a
     linear last layer will do. Scores are computed in float32 at least, also under autocast, as 16 bits would tie many
-    of them. That Eq. 4 inverts the order of two levels is said once, not at every batch. O(queries · candidates · (dim
+    of them. That Eq. 4 inverts the order of two levels is said once, by `InvertedRelevanceWarning`, and so is, by
+    `FlatHierarchyWarning`, that no pair of a batch has some and not all levels in common. O(queries · candidates · (dim
     + log candidates)). Explained in chapter 7.
     Raises ValueError for an unknown similarity; TypeError for a loss or a relevance that is not callable, or a memory
     that is none.
@@ -75,7 +76,7 @@ class OnEmbeddings(nn.Module):
             )
         self.loss = loss
         self.relevance = relevance
-        self._warned = False
+        self._warned = self._told_flat = False
         self.exclude_self = bool(exclude_self)
         self.similarity = similarity
         self.memory: Any = memory
@@ -148,6 +149,15 @@ class OnEmbeddings(nn.Module):
         levels = hierarchy.levels(labels, hierarchy.check_paths(ref_labels, "ref_labels"))
         if self.relevance is None and not getattr(self.loss, "graded", False):
             return levels == labels.shape[1]
+        deepest = 1 if labels.ndim == 1 else labels.shape[1]
+        if not (deepest == 1 or self._told_flat or ((levels > 0) & (levels < deepest)).any()):
+            self._told_flat = True
+            warn_caller(
+                f"labels must run from root to leaf, got pairs with nothing or all {deepest} columns in common: the "
+                "loss is that of one level (stands the leaf before its parent? labels.flip(1). Or are there no two "
+                "classes of one parent in the batch?)",
+                hierarchy.FlatHierarchyWarning,
+            )
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = (self.relevance or hierarchy.relevance)(levels, where=where)

@@ -44,6 +44,7 @@ class Tree:
         hierarchy.levels(labels[:1], gallery_labels)
         paths = np.concatenate([x.detach().cpu().numpy().reshape(len(x), -1) for x in (labels, gallery_labels)])
         nodes = _nodes(paths.astype(np.int64))
+        self.flat = [level for level in range(1, len(nodes)) if np.array_equal(nodes[level], nodes[level - 1])]
         self.n_levels, self.queries, self.gallery = len(nodes), nodes[:, : len(labels)], nodes[:, len(labels) :]
         self.items = [np.argsort(nodes, kind="stable") for nodes in self.gallery]
         self.begin, self.end = np.empty_like(self.queries), np.empty_like(self.queries)

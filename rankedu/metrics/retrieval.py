@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu.checks import check_choice, check_count, check_rows, check_tensor
-from rankedu.hierarchy import warn_inverted
+from rankedu.checks import check_choice, check_count, check_rows, check_tensor, warn_caller
+from rankedu.hierarchy import FlatHierarchyWarning, warn_inverted
 from rankedu.metrics._formulas import Formulas, exactly
 from rankedu.metrics._processes import check_process_group, gather, refuse_copies
 from rankedu.metrics._relevant import SharedClasses, Tree
@@ -42,7 +42,8 @@ def evaluate_retrieval(
     embeddings : Tensor, shape (n, dim)
         The queries; float16 and bfloat16 are ranked in float32, which keeps their order without ties.
     labels : Tensor, shape (n,), (n, L) or (n, C)
-        int: classes, or paths from root to leaf (see :func:`rankedu.hierarchy.levels`), −1 below the end of a path.
+        int: classes, or paths from root to leaf (see :func:`rankedu.hierarchy.levels`), −1 below the end of a path; of
+        a table of words ``number_labels([read_labels(path)[0]])`` of :mod:`rankedu.files` makes them.
         bool: which of C classes an item has; items that share one are relevant to each other.
     gallery : Tensor, shape (g, dim), optional
         The items to be ranked. Default: the queries, and no query ranks itself.
@@ -90,8 +91,9 @@ def evaluate_retrieval(
 
     Notes
     -----
-    Warns by `UndefinedMetricWarning` once, if queries are left out, and by `InvertedRelevanceWarning` once, if the
-    relevance of "h_ap" ranks levels in another order for some queries. O(n · g · dim) for the similarities; ranks are
+    Warns by `UndefinedMetricWarning` once, if queries are left out, by `InvertedRelevanceWarning` once, if the
+    relevance of "h_ap" ranks levels in another order for some queries, and by `FlatHierarchyWarning`, if two levels are
+    the same. O(n · g · dim) for the similarities; ranks are
     counted where few items are relevant, else a row is sorted. Memory is a copy of the gallery and ``chunk_size`` · g
     similarities. Ties go by position. The numbers do not depend on how the work is cut, nor on the number of processes,
     given the same kind of processor and version of torch. Explained in chapter 13.
@@ -133,6 +135,12 @@ def evaluate_retrieval(
         where = torch.cat(gather(where, name="where")) if isinstance(where, Tensor) else where
     _check(embeddings, labels, gallery, gallery_labels, chunk_size)
     relevant = (SharedClasses if labels.dtype == torch.bool else Tree)(labels, gallery_labels)
+    if flat := getattr(relevant, "flat", None):
+        warn_caller(
+            f"labels must run from root to leaf, got a column {flat[0] + 1} that splits no class of column {flat[0]}: "
+            "the two levels are the same (stands the leaf before its parent? Turn the columns round, or leave one out)",
+            FlatHierarchyWarning,
+        )
     candidates = embeddings if gallery is None else gallery
     expected = (len(embeddings), len(candidates))
     if isinstance(where, Tensor) and where.shape != expected:

@@ -17,8 +17,9 @@ import typer
 from typer.testing import CliRunner
 
 import rankedu
+from rankedu import hierarchy
 from rankedu.cli import PACKAGES, app
-from rankedu.cli._saved import read_embeddings
+from rankedu.files import number_labels, read_embeddings, read_labels
 from rankedu.metrics import UndefinedMetricWarning, evaluate_retrieval
 
 run = CliRunner().invoke
@@ -234,6 +235,19 @@ def test_levels_are_named_by_the_head_and_what_was_assumed_is_told(folder):
     assert json.loads(found.stdout)["table"][0]["level"] == "2" and "'2', was taken for the head" in found.stderr
     save("y.npy", MAKES)
     assert evaluate("x.npy y.npy").stderr == ""
+
+
+def test_columns_from_leaf_to_root_are_told_and_a_table_of_words_becomes_paths(folder):
+    told = "a column 2 that splits no class of column 1: the two levels are the same"
+    assert told not in evaluate().stderr
+    save("y.csv", [[model + make, make] for make, model in WORDS])
+    assert told in evaluate().stderr
+    save("y.csv", [["make", "model"], *WORDS])
+    with pytest.warns(UserWarning, match="taken for the head"):
+        [paths] = number_labels([read_labels(Path("y.csv"), header=True)[0]])
+    assert torch.equal(hierarchy.levels(paths), hierarchy.levels(torch.from_numpy(IDS)))
+    with pytest.warns(UserWarning, match="levels from root to leaf"):
+        assert len(read_labels(Path("y.csv"))[0]) == 8  # nobody has said how many there are, or that there is a head
 
 
 def test_a_gallery_shares_the_numbers_of_the_classes(folder):

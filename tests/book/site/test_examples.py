@@ -89,7 +89,8 @@ def test_an_example_is_short_and_on_the_page_with_what_this_script_printed():
 
 
 @pytest.mark.filterwarnings("ignore:.*GradScaler")
-def test_every_piece_of_code_on_the_page_runs_and_says_what_stands_there():
+def test_every_piece_of_code_on_the_page_runs_and_says_what_stands_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(12, 4))
     yours = {"net": net, "optimizer": torch.optim.SGD(net.parameters(), lr=0.1), "device": "cpu"}

@@ -1,5 +1,6 @@
 """Losses of embeddings: against a loop over the queries, the definitions, and other libraries, which call them too."""
 
+import re
 import warnings
 from functools import partial
 
@@ -300,6 +301,20 @@ def test_an_inverted_order_is_told_once(make):
         loss(embeddings, labels)
         with pytest.raises(hierarchy.InvertedRelevanceWarning):
             make()(embeddings, labels)
+
+
+def test_a_flat_hierarchy_is_told_once_and_what_numbers_leaves_keeps_it():
+    leaf_first = PATHS[:8].flip(1)
+    graded, embeddings = OnEmbeddings(HAPLoss()), random(8, 6)
+    with pytest.warns(hierarchy.FlatHierarchyWarning, match=r"all 2 columns in common.*labels.flip\(1\)") as caught:
+        first, second = (graded(embeddings, leaf_first) for _ in range(2))
+    assert len(caught) == 1 and first == second == graded(embeddings, leaf_first[:, 0])
+    labels = torch.tensor([[0, 0], [0, 0], [0, 1], [7, 0]])
+    with pytest.raises(ValueError, match="leaf 0 under several") as refusal:
+        HAPPIERLoss(3, 6)(embeddings[:4], labels)
+    exec(re.search(r"through: (labels.*)\)", str(refusal.value))[1], {"labels": labels})
+    assert labels.tolist() == [[0, 0], [0, 0], [0, 1], [7, 2]]
+    HAPPIERLoss(3, 6, monotone=True)(embeddings[:4], labels)
 
 
 def test_happier_is_eq_7():

@@ -169,9 +169,15 @@ def spearman(y, target):
     return sum(x * z for x, z in zip(a, b)) / spread if spread else math.nan
 
 
-def ndcg(y, gains, k=math.inf):
-    """Gains over log2(1 + rank), divided by those of the best order; up to rank k."""
-    found, best = (sum(g / math.log2(1 + r) for g, r in zip(gains, rank(by)) if r <= k) for by in (y, gains))
+def ndcg(y, gains, k=math.inf, ranker=rank):
+    """Gains over log2(1 + rank), divided by those of the best order; up to rank k.
+
+    Of the ranks of any ranker: soft ones count below k + 1/2.
+    >>> round(ndcg([0.5, 0.5], [1, 0], ranker=lambda y: [1.5, 1.5]), 4)  # 1 / log2(2.5)
+    0.7565
+    """
+    orders = ranker(y), rank(gains)
+    found, best = (sum(g / math.log2(1 + r) for g, r in zip(gains, ranks) if r < k + 0.5) for ranks in orders)
     return found / best if best else math.nan
 
 

@@ -40,24 +40,33 @@ def loss_of_positives(
     *,
     margin: float = 0.0,
     within_grad: bool = False,
+    size: Tensor | None = None,
 ) -> Tensor:
     """Sum up what the positives, at least one, add to a loss: shape ().
 
     Scores have no NaN among those who take part. Positives are lowered, all others raised by half the margin before
-    they are ranked. With ``within_grad`` the gradient flows through the ranks among the positives too.
+    they are ranked. With ``within_grad`` the gradient flows through the ranks among the positives too. What a positive
+    adds is divided by the number of those of its query, or by ``size``, (..., n), for a formula without the ranks among
+    the positives: then all items count by a ranker's step, the positives too.
     """
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     if not within_grad and on_packed_keys(ranker, scores):
-        return packed.loss_of_positives(ranker, part, scores, positive, where, margin)
+        return packed.loss_of_positives(ranker, part, scores, positive, where, margin, size)
     if in_tiles(ranker):
-        within = "hard" if isinstance(ranker, SupremumRanker) else "soft" if within_grad else "stopped"
+        hard = isinstance(ranker, SupremumRanker) and size is None
+        within = "hard" if hard else "soft" if within_grad else "stopped"
         shifted = shift(scores.detach(), positive, margin)
-        return tiles.loss_of_positives(ranker, part, scores, shifted, positive, where, within)
-    size = positive.sum(-1, keepdim=True).expand_as(positive)[positive]
+        return tiles.loss_of_positives(ranker, part, scores, shifted, positive, where, within, size)
+    ranks_of = ranker.ranks_of_positives
+    if size is None:
+        size = positive.sum(-1, keepdim=True).expand_as(positive)
+    elif isinstance(ranker, SupremumRanker):
+        ranks_of = functools.partial(Ranker.ranks_of_positives, ranker)
+    divisor = size[positive]
 
     def loss(scores: Tensor) -> Tensor:
         shifted = shift(scores, positive, margin)
-        return part(*ranker.ranks_of_positives(shifted, positive, where, within_grad=within_grad), size)
+        return part(*ranks_of(shifted, positive, where, within_grad=within_grad), divisor)
 
     return by_definition(ranker, loss, scores, where)
 

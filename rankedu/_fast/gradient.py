@@ -97,7 +97,8 @@ def crossings(scores: Tensor, gradient: Tensor, members: Tensor | None = None) -
     r"""The λ at which pairs of items change places, and how far these are apart.
 
     Algorithm 1 ranks :math:`\mathbf{y} + \lambda \mathbf{g}` again. An item i that the gradient raises passes an item j
-    above it that the gradient does not raise at :math:`\lambda_{ij} = (y_j - y_i) / (g_i - g_j)`.
+    above it that the gradient does not raise at :math:`\lambda_{ij} = (y_j - y_i) / (g_i - g_j)`. Where there is no
+    such pair, as in a list all of whose items have a gain, those count in which it raises the upper item less.
 
     Parameters
     ----------
@@ -130,9 +131,11 @@ def crossings(scores: Tensor, gradient: Tensor, members: Tensor | None = None) -
     row, item = row[some], item[some]
     ahead = y[row, columns] - y[row, item, None]
     slower = g[row, item, None] - g[row, columns]
-    pairs = (ahead * slower > 0) & ahead.isfinite() & (g[row, columns] * g[row, item, None] <= 0)
+    pairs = (ahead * slower > 0) & ahead.isfinite()
     if here is not None:
         pairs &= here[row, columns]
+    against = pairs & (g[row, columns] * g[row, item, None] <= 0)
+    pairs = against if against.any() else pairs
     return ahead[pairs] / slower[pairs], ahead[pairs].abs()
 
 

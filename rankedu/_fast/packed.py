@@ -263,7 +263,13 @@ class _Counted:
 
 
 def loss_of_positives(
-    ranker: "BlackboxRanker", part: Part, scores: Tensor, positive: Tensor, where: Tensor | None, margin: float
+    ranker: "BlackboxRanker",
+    part: Part,
+    scores: Tensor,
+    positive: Tensor,
+    where: Tensor | None,
+    margin: float,
+    size: Tensor | None = None,
 ) -> Tensor:
     """Sum up what the positives, at least one, add to the loss after the shift by the margin.
 
@@ -277,10 +283,10 @@ def loss_of_positives(
     dtype = np.float32 if n <= EXACT else np.float64
     ranks, within = (torch.from_numpy(x.astype(dtype)) for x in (found.rank, found.within))
     query, item = torch.from_numpy(found.query), torch.from_numpy((low(found.key) >> 1).astype(np.int64))
-    size = torch.bincount(query, minlength=len(positive))[query]
+    each = torch.bincount(query, minlength=len(positive))[query] if size is None else size.reshape(-1, n)[query, item]
     if not (scores.requires_grad and torch.is_grad_enabled()):
-        return part(ranks, within, size)
-    value, slopes = part.with_slopes(ranks, within, size)
+        return part(ranks, within, each)
+    value, slopes = part.with_slopes(ranks, within, each)
     if slopes is None:
         return value
     count = torch.ones(len(positive), 1)

@@ -42,6 +42,7 @@ def loss_of_positives(
     positive: Tensor,
     where: Tensor | None,
     within: str,
+    size: Tensor | None = None,
 ) -> Tensor:
     """Sum up what the positives add to the loss, in O(p · n) time, all of it forward.
 
@@ -58,12 +59,14 @@ def loss_of_positives(
         for tile in tiles(found, n):
             with torch.no_grad():
                 ranks, among, slopes, near = _count(ranker, rows, out, tile, within == "hard", gradient is not None)
-            counts = [_flat(x, tile) for x in (ranks, among, found.size[tile.query, None].expand_as(ranks))]
+            own = tile.place[:, tile.number.start : tile.number.stop]
+            each = found.size[tile.query, None].expand_as(ranks) if size is None else size.reshape(-1)[own]
+            counts = [_flat(x, tile) for x in (ranks, among, each)]
             if slopes is None:
                 value = value + part(*counts)
                 continue
-            own, weights = part.with_slopes(*counts)
-            value = value + own
+            added, weights = part.with_slopes(*counts)
+            value = value + added
             if gradient is None or weights is None:
                 gradient = None
                 continue

@@ -8,6 +8,7 @@ from rankedu.losses.csl import CSLLoss
 from rankedu.losses.fast_ap import FastAPLoss
 from rankedu.losses.hierarchical import HAPLoss, HAPPIERLoss
 from rankedu.losses.margin import shift_by_margin
+from rankedu.losses.ndcg import NDCGLoss
 from rankedu.losses.on_embeddings import OnEmbeddings
 from rankedu.losses.on_proposals import OnProposals
 from rankedu.losses.recall import RecallLoss
@@ -22,6 +23,7 @@ __all__ = [
     "HAPLoss",
     "HAPPIERLoss",
     "MAPLoss",
+    "NDCGLoss",
     "NoPositivesWarning",
     "OnEmbeddings",
     "OnProposals",

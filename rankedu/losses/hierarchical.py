@@ -132,11 +132,11 @@ class HAPLoss(ScoreLoss):
         share = positive
         scores, (group, drop) = wide(scores), grade(share)
         if engine.in_tiles(self.ranker):
-            shifted, lower = _shift(scores.detach(), group, drop, self.margin), self.lower
+            shifted, lower = shift_by_grade(scores.detach(), group, drop, self.margin), self.lower
             return weight * loss_of_grades(self.ranker, scores, shifted, group, drop, where, self.within_grad, lower)
 
         def loss(scores: Tensor) -> Tensor:
-            shifted = _shift(scores, group, drop, self.margin)
+            shifted = shift_by_grade(scores, group, drop, self.margin)
             if isinstance(self.ranker, SupremumRanker):
                 return weight * self._by_pairs(shifted, share, where)
             return weight * self._nested(shifted, share, group, drop, where)
@@ -170,7 +170,7 @@ class HAPLoss(ScoreLoss):
         return lost.sum() / positive.any(-1).sum()
 
 
-def _shift(scores: Tensor, group: Tensor, drop: Tensor, margin: float) -> Tensor:
+def shift_by_grade(scores: Tensor, group: Tensor, drop: Tensor, margin: float) -> Tensor:
     """Spread the margin evenly over the grades of each query."""
     if margin == 0:
         return scores

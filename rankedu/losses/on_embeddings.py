@@ -31,7 +31,7 @@ class OnEmbeddings(nn.Module):
     relevance : callable, optional
         ``relevance(levels, where=where)`` makes relevance of the levels, 0 … L, that items share with queries; e.g.
         ``partial(hierarchy.relevance, alpha=5.0)``, or ``lambda levels, where: levels >= 2``. Default: for a graded
-        loss and paths :func:`rankedu.hierarchy.relevance` with α = 1, else the same leaf.
+        loss and paths :func:`rankedu.hierarchy.relevance` with α = 1, or what its ``graded`` says, else the same leaf.
     similarity : {"cosine", "dot", "euclidean"}
         The score is the cosine, the dot product, or minus the distance; evaluate by the same one.
 
@@ -147,7 +147,9 @@ class OnEmbeddings(nn.Module):
 
     def _relevance(self, labels: Tensor, ref_labels: Tensor, where: Tensor | None) -> Tensor:
         levels = hierarchy.levels(labels, hierarchy.check_paths(ref_labels, "ref_labels"))
-        if self.relevance is None and not getattr(self.loss, "graded", False):
+        graded: Any = getattr(self.loss, "graded", False)
+        of_levels = self.relevance or (graded if callable(graded) else hierarchy.relevance)
+        if self.relevance is None and not graded:
             return levels == labels.shape[1]
         deepest = 1 if labels.ndim == 1 else labels.shape[1]
         if not (deepest == 1 or self._told_flat or ((levels > 0) & (levels < deepest)).any()):
@@ -160,7 +162,7 @@ class OnEmbeddings(nn.Module):
             )
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = (self.relevance or hierarchy.relevance)(levels, where=where)
+            found = of_levels(levels, where=where)
         for warning in caught:  # an inverted order would else be told at every batch
             inverted = issubclass(warning.category, hierarchy.InvertedRelevanceWarning)
             if not (inverted and self._warned):

@@ -78,6 +78,14 @@ def h_ap_loss(y, rel):
     return 1 - reference.hierarchical_average_precision(y, rel)
 
 
+def ndcg_loss(ranks, gains=lambda grade: 2**grade - 1, k=math.inf):
+    return lambda y, grades: 1 - reference.ndcg(y, list(map(gains, grades)), k, ranks)
+
+
+def stepped_rank(y):
+    return [1 + sum(reference.happier_step(b - a) for j, b in enumerate(y) if j != i) for i, a in enumerate(y)]
+
+
 def spearman_loss(ranks):
     """6/(n (n² − 1)) times the squared distance from the ranks of the target, of which ties share the mean."""
 
@@ -105,7 +113,8 @@ def sup_ap_loss(y, r, **setting):
 
 
 OfTarget = partial(Case, labels="target", empty=UndefinedMetricWarning)
-AP, RECALL, HAP = losses.APLoss, losses.RecallLoss, losses.HAPLoss
+AP, RECALL, HAP, NDCG = losses.APLoss, losses.RecallLoss, losses.HAPLoss, losses.NDCGLoss
+SOFT = partial(reference.sigmoid_rank, temperature=0.1)
 BLACKBOX, NORMALIZED, SIGMOID = BlackboxRanker(60.0), BlackboxRanker(6.0, normalized=True), SigmoidRanker(0.1)
 LOSSES = {
     "ap": Case(partial(AP, BLACKBOX, 0.125), with_margin(ap_loss, 0.125), breaks=EXACT),
@@ -153,10 +162,21 @@ LOSSES = {
         "graded",
         ONCE | {"infinite": "the lower step falls without bound"},
     ),
+    "ndcg": Case(partial(NDCG, BLACKBOX, 0.125), with_margin(ndcg_loss(reference.rank), 0.125), "graded", EXACT),
+    "ndcg@6, normalized": Case(
+        partial(NDCG, BlackboxRanker(60.0, normalized=True), gains="linear", k=6),
+        ndcg_loss(reference.rank, float, 6),
+        "graded",
+        EXACT,
+    ),
+    "ndcg of a sigmoid": Case(
+        partial(NDCG, SIGMOID, gains=torch.sqrt), ndcg_loss(SOFT, math.sqrt), "graded", breaks=ONCE
+    ),
+    "ndcg from above": Case(partial(NDCG, SupremumRanker()), ndcg_loss(stepped_rank), "graded", breaks=ONCE),
     "spearman": OfTarget(partial(losses.SpearmanLoss, BLACKBOX), spearman_loss(reference.rank), breaks=EXACT | WHOLE),
     "spearman of a sigmoid": OfTarget(
         partial(losses.SpearmanLoss, SIGMOID),
-        spearman_loss(lambda y: reference.sigmoid_rank(y, 0.1)),
+        spearman_loss(SOFT),
         breaks=WHOLE,
     ),
     "error-driven": Case(partial(ErrorDrivenAPLoss, 0.5), breaks=EXACT),

@@ -3,18 +3,29 @@
 Values are held to the definitions in `test_reference.py`, gradients in `test_contract.py`.
 """
 
+import math
 from itertools import product
 
 import pytest
 import torch
-from cases import LOSSES
-from drawn import coin, cosines, grades, gradient, random, value_and_gradients
+from cases import BLACKBOX, LOSSES
+from drawn import coin, cosines, grades, gradient, random, seeded, value_and_gradients
 from pytorch_metric_learning.losses import FastAPLoss as OfPytorchMetricLearning
 
 from rankbook.ch14_happier.bounds import upper_bound
-from rankedu import losses
-from rankedu.losses import APLoss, FastAPLoss, HAPLoss, MAPLoss, OnEmbeddings, SmoothAPLoss, SpearmanLoss, SupAPLoss
-from rankedu.metrics import average_precision, hierarchical_average_precision, spearman
+from rankedu import losses, reference
+from rankedu.losses import (
+    APLoss,
+    FastAPLoss,
+    HAPLoss,
+    MAPLoss,
+    NDCGLoss,
+    OnEmbeddings,
+    SmoothAPLoss,
+    SpearmanLoss,
+    SupAPLoss,
+)
+from rankedu.metrics import average_precision, evaluate_retrieval, hierarchical_average_precision, ndcg, spearman
 from rankedu.rankers import PRESETS, BlackboxRanker, InfimumStep, SigmoidRanker, SupremumRanker
 from ranklab.contestants import ProjectionRanker
 
@@ -171,6 +182,53 @@ def test_the_scale_of_relevance_does_not_matter(name):
     each_row = torch.tensor([[1.0], [5.0], [0.01]], dtype=torch.float64)
     for scale in (1e-310, 1e-300, 7.0, 1e300, each_row):
         close(value_and_gradients(lambda s: loss(s, scale * relevance), scores), expected)  # noqa: B023
+
+
+# NDCG
+
+
+def test_ndcg_is_the_metric_whatever_the_gains_and_a_deep_cut_is_none():
+    """Where nothing has a gain a query does not count; gains of any size do."""
+    scores, grades_, where = random(4, 9), torch.randint(5, (4, 9), generator=seeded()), coin(4, 9, p=0.8)
+    grades_[2] = 0
+    ways = {"exponential": lambda x: 2.0**x - 1, "linear": lambda x: x, lambda x: x.sqrt(): torch.sqrt}
+    for k, (gains, worth) in product((None, 1, 3, 9, 99), ways.items()):
+        loss, gain = NDCGLoss(BLACKBOX, gains=gains, k=k), worth(grades_.double())
+        close(loss(scores, grades_, where=where), 1 - ndcg(scores, gain, where=where, k=k)[[0, 1, 3]].mean())
+    for soft in (SigmoidRanker(0.1), SupremumRanker()):
+        cut, whole = (value_and_gradients(lambda s, k=k: NDCGLoss(soft, k=k)(s, grades_), scores) for k in (9, None))  # noqa: B023
+        assert (cut[0] == whole[0]) == isinstance(soft, SigmoidRanker)  # ranks from above may pass n
+        assert NDCGLoss(soft)(scores, grades_) == NDCGLoss(soft, k=10**9)(scores, grades_)
+    assert NDCGLoss(SupremumRanker())(scores, grades_) >= NDCGLoss(BLACKBOX)(scores, grades_)
+    for scale in (1e-300, 1e300):
+        scaled = NDCGLoss(BLACKBOX, gains=lambda x, scale=scale: scale * x)
+        close(scaled(scores, grades_), NDCGLoss(BLACKBOX, gains="linear")(scores, grades_))
+
+
+def test_the_weight_of_a_rank_in_ndcg_is_the_slope_of_its_discount():
+    """The gradient is Algorithm 1 for g ln 2 / (IDCG (1 + r) ln²(1 + r)); beyond k nothing is pulled, but passed."""
+    scores, grades_ = 0.1 * random(12), torch.randint(5, (12,), generator=seeded())
+    y, gains, ranks = scores.tolist(), [2**grade - 1 for grade in grades_.tolist()], reference.rank(scores.tolist())
+    best = [sum(g / math.log2(1 + r) for g, r in zip(sorted(gains)[::-1], range(1, k + 1))) for k in (12, 5)]  # noqa: B905
+    for k, ideal in zip((None, 5), best, strict=True):
+        slopes = [g / ideal * math.log(2) / ((1 + r) * math.log(1 + r) ** 2) for g, r in zip(gains, ranks, strict=True)]
+        pulled = [slope * (r <= (k or 12)) for slope, r in zip(slopes, ranks, strict=True)]
+        found = gradient(NDCGLoss(BlackboxRanker(9.0), k=k), scores, grades_)
+        close(found, torch.tensor(reference.rank_gradient(y, pulled, 9.0), dtype=torch.float64))
+        assert found.any()
+
+
+def test_auto_lam_moves_lists_all_of_whose_items_have_a_gain():
+    scores, grades_ = 1e-3 * random(3, 12, dtype=torch.float32), torch.randint(1, 5, (3, 12), generator=seeded())
+    for exact in (scores, scores.double()):
+        assert gradient(NDCGLoss(BlackboxRanker("auto")), exact, grades_).any(-1).all()
+
+
+def test_ndcg_of_paths_takes_levels_for_grades():
+    labels = torch.tensor([[0, 0], [0, 0], [0, 1], [1, 2], [1, 2]])
+    embeddings = random(5, 3)
+    expected = evaluate_retrieval(embeddings, labels, metrics=("ndcg",))["ndcg"]
+    assert OnEmbeddings(NDCGLoss(BLACKBOX))(embeddings, labels).item() == pytest.approx(1 - expected)
 
 
 # FastAP

@@ -1,0 +1,139 @@
+"""Normalised discounted cumulative gain as a loss of any ranker: for documents with grades."""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rankedu._fast.engine import eager, loss_of_positives
+from rankedu._fast.gradient import Part
+from rankedu.checks import as_graded, check_choice, check_floating, check_k, check_not_nan, check_values
+from rankedu.losses.base import ScoreLoss, answerable, check_ranker, no_positives
+from rankedu.losses.hierarchical import grade, shift_by_grade
+from rankedu.losses.margin import check_margin
+from rankedu.rankers.base import wide
+
+_GAINS: dict[str, Callable[[Tensor], Tensor]] = {"exponential": lambda x: x.exp2() - 1, "linear": lambda x: x}
+
+
+class NDCGLoss(ScoreLoss):
+    r"""One minus normalised discounted cumulative gain, of any ranker.
+
+    .. math:: L = 1 - \frac{1}{\mathrm{IDCG}} \sum_i \frac{g_i}{\log_2(1 + \mathbf{rk}(\mathbf{y})_i)}, \qquad
+              \frac{\partial L}{\partial \mathbf{rk}(\mathbf{y})_i}
+              = \frac{g_i}{\mathrm{IDCG}} \cdot \frac{\ln 2}{(1 + \mathbf{rk}_i) \ln^2(1 + \mathbf{rk}_i)}
+
+    with the gain :math:`g_i` of item i, and IDCG, the sum that the best order has.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Maps scores to ranks: ``BlackboxRanker("auto")``, ``SigmoidRanker(0.1)``, or any other of
+        :mod:`rankedu.rankers`.
+    margin : float
+        α ≥ 0: scores are shifted before they are ranked, by equal steps from α/2 upwards at the least gain of the query
+        to α/2 downwards at the largest.
+    gains : {"exponential", "linear"} or callable, Tensor (..., n) -> Tensor (..., n)
+        What a grade is worth: 2^grade − 1, the grade itself, or any function of grades, in float64, that is ≥ 0.
+    k : int, optional
+        NDCG@k: only ranks up to k count, of soft ranks those below k + ½. Beyond, nothing pulls an item up: learn
+        without k, and judge by :func:`rankedu.metrics.ndcg` with it. Default: all; so is any k ≥ n.
+    reduction : {"mean", "sum", "none"}
+        As in :class:`APLoss`.
+
+    Notes
+    -----
+    The weight of a rank falls from 0.72 at rank 1 to 0.011 at rank 10 and 0.0003 at rank 100, times the share of the
+    gain: the first places matter. Algorithm 1 moves item i by λ times its weight, so it passes an item of no gain above
+    it at λ = gap · IDCG (1 + rk) ln²(1 + rk) / (g ln 2), times the number of queries; ``lam="auto"`` takes the median
+    of these. Of two items with gain the lower one passes the upper one only if its weight is the larger.
+
+    O(n log n) with a blackbox ranker; O(p n) time, for p items with gain, and memory as for the scores, with a
+    `SigmoidRanker`. Ties are as the ranker has them: by position, or sharing the mean of their ranks; the ideal order
+    does not see ties. With a `SupremumRanker` L is at least the true loss. The gradient is as :class:`APLoss` makes it.
+    On label paths :class:`OnEmbeddings` takes levels for grades, as :func:`~rankedu.metrics.evaluate_retrieval` does.
+    Explained in chapter 1. Raises ValueError for a margin that is not a finite number ≥ 0, k < 1, or gains that are
+    not finite and ≥ 0; TypeError for a ranker that is none, or gains that are neither a word nor a function.
+    Source: HAPPIER Sec. 4.1.
+
+    >>> from rankedu.rankers import BlackboxRanker
+    >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
+    >>> loss = NDCGLoss(BlackboxRanker(lam=4.0))(scores, torch.tensor([0, 2, 0, 1]))
+    >>> round(loss.item(), 4)  # 1 − (3/log₂ 3 + 1/log₂ 5) / (3 + 1/log₂ 3)
+    0.3601
+    >>> loss.backward()  # the second should pass the first
+    >>> scores.grad
+    tensor([ 0.2500, -0.2500,  0.0000,  0.0000])
+    """
+
+    def __init__(
+        self,
+        ranker: Any,
+        margin: float = 0.0,
+        gains: str | Callable[[Tensor], Tensor] = "exponential",
+        k: int | None = None,
+        *,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction)
+        self.ranker = check_ranker(ranker)
+        self.margin = check_margin(margin)
+        if isinstance(gains, str):
+            check_choice(gains, tuple(_GAINS), name="gains")
+        elif not callable(gains):
+            raise TypeError(f"gains must be 'exponential', 'linear' or a function of grades, got {gains!r}")
+        self.gains = gains
+        self.k = None if k is None else check_k(k)
+
+    def extra_repr(self) -> str:
+        return f"margin={self.margin:g}, gains={self.gains!r}, k={self.k}"
+
+    @staticmethod
+    def graded(levels: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """The grades that `OnEmbeddings` makes of the levels of paths."""
+        return levels
+
+    @eager
+    def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
+        """Compute the loss of a batch of queries, as :meth:`APLoss.forward`, but of grades.
+
+        They are finite and ≥ 0, of any dtype. The mean is over the queries in which some item has a gain.
+        """
+        check_values(scores)
+        check_floating(scores)
+        gain = self._gain(as_graded(relevance, scores, where, hint="0 is irrelevant"))
+        gain = as_graded(gain, scores, where, name="gains", hint="of grades as large as 1024 take gains='linear'")
+        check_not_nan(scores, where)
+        if not (gain > 0).any():
+            return no_positives(scores, self.reduction)
+        return self.reduced(scores, self._share(gain), where)
+
+    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None, *, weight: float = 1.0) -> Tensor:
+        """Compute the loss, times a weight, of each item's gain over the IDCG of its query."""
+        share, scores = positive, wide(scores)
+        if self.margin:
+            scores = shift_by_grade(scores, *grade(share), self.margin)
+        part = Part(self._discounted, answerable(share > 0).sum(), scores.dtype, weight)
+        return weight + loss_of_positives(self.ranker, part, scores, share > 0, where, size=1 / share)
+
+    def one_of(self, queries: int, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
+        return queries * self.mean(scores, positive, where, weight=1 / queries)
+
+    def _gain(self, grades: Tensor) -> Tensor:
+        gain = _GAINS[self.gains](grades) if isinstance(self.gains, str) else self.gains(grades)
+        if not isinstance(gain, Tensor) or gain.shape != grades.shape:
+            came = tuple(gain.shape) if isinstance(gain, Tensor) else type(gain).__name__
+            raise TypeError(f"gains must map a Tensor of shape {tuple(grades.shape)} to one of the same, got {came}")
+        return gain
+
+    def _share(self, gain: Tensor) -> Tensor:
+        gain = gain / gain.amax(-1, keepdim=True).clamp(min=torch.finfo(gain.dtype).tiny)
+        places = torch.arange(1, gain.shape[-1] + 1, dtype=gain.dtype, device=gain.device)
+        best = -(gain.sort(-1, descending=True).values * self._discounted(places)).sum(-1, keepdim=True)
+        return torch.where(best > 0, gain / best, 0.0)
+
+    def _discounted(self, ranks: Tensor, within: Tensor | None = None) -> Tensor:
+        """Minus the discount of a rank: what an item takes off the loss, times its share."""
+        discount = -1 / torch.log2(1 + ranks)
+        return discount if self.k is None else torch.where(ranks < self.k + 0.5, discount, 0.0)

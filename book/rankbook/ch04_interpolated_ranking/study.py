@@ -15,7 +15,7 @@ from rankedu.ranks import outranking_negatives
 
 #: (relevant, items) of a list, and the mean steps of relevant items, in spreads of the scores before training.
 LISTS, STEPS = ((4, 20), (4, 200), (20, 60)), (0.006, 0.02, 0.06, 0.2, 0.6, 2.0, 20.0)
-WITH_MARGIN = (0.02, 0.2, 2.0, 20.0)
+WITH_MARGIN = (0.2, 2.0, 20.0)
 
 
 class MeanRank(nn.Module):
@@ -66,10 +66,12 @@ def of_log(p: int, n: int) -> Arm:
     return lambda step: RecallLoss(BlackboxRanker(step * spread * p / mean * MANY))
 
 
-def automatic(p: int, n: int, margin: float, rate: float = 0.03) -> Array:
-    """The mean rank by lam="auto", which looks at the scores of one rate."""
+def at_one_rate(p: int, n: int, step: float | None, margin: float, rate: float, times: int = 1) -> Array:
+    """The mean rank at one rate, by `lam="auto"` where there is no step, after so many times as many iterations."""
     made, spread, _ = task(p, n)
-    return made.train(lambda _: MeanRank(BlackboxRanker("auto"), margin * spread), 0.0, (rate,), STARTS)[1][0]
+    lam = "auto" if step is None else step * spread * p * MANY / len(RATES)
+    made = dataclasses.replace(made, iterations=times * made.iterations)
+    return made.train(lambda _: MeanRank(BlackboxRanker(lam), margin * spread), 0.0, (rate,), STARTS)[1][0]
 
 
 def spreads(p: int, n: int, step: float) -> Array:

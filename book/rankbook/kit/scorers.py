@@ -29,6 +29,7 @@ class Task:
     metric: Callable[[Tensor, Tensor], Tensor]
     signal: float = 1.0
     seed: int = 0
+    iterations: int = ITERATIONS
 
     @functools.cached_property
     def made(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -55,7 +56,7 @@ class Task:
             value: Tensor = criterion(scores, grades.expand_as(scores))
             return value
 
-        picks = torch.randint(0, LISTS[0], (ITERATIONS, starts, BATCH), generator=generator)
+        picks = torch.randint(0, LISTS[0], (self.iterations, starts, BATCH), generator=generator)
         *_, trained = descend(start_weights(), rates, picks, loss)
         return self.measure(trained, 1), self.measure(trained, 2)
 

@@ -14,7 +14,10 @@ from rankedu.cli import doctor, evaluate
 __all__ = ["app", "doctor", "evaluate"]
 
 #: Package of the repository → the commands that its module `cli` adds.
-PACKAGES = {"ranklab": ("run", "sweep", "results", "search", "claims", "data"), "rankbook": ("figures", "new-chapter")}
+PACKAGES = {
+    "ranklab": ("train", "run", "sweep", "results", "search", "claims", "data"),
+    "rankbook": ("figures", "new-chapter"),
+}
 _THERE = [package for package in PACKAGES if importlib.util.find_spec(package)]
 _MISSING = [name for package, names in PACKAGES.items() if package not in _THERE for name in names]
 

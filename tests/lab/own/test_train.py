@@ -1,0 +1,230 @@
+"""`rankedu train`: from pictures of one's own to a network that is judged, stopped and taken up, and all bad input."""
+
+import csv
+import re
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from typer.testing import CliRunner
+
+from rankedu.cli import app
+from rankedu.metrics import evaluate_retrieval
+from ranklab.experiments import own
+from ranklab.experiments.own import judging, training
+from ranklab.training import loop
+
+QUICK = ["--steps", "20", "--batch-size", "16", "--size", "16"]
+FILES = {"run.json", "card.md", "curves.png", "queries.png", "embeddings.npy", "labels.csv", "queries.csv", "model.pt"}
+
+
+def picture(path, colour, seed):
+    """Noise of a colour, so that something can be learnt."""
+    noise = np.random.default_rng(seed).normal(0, 40, (20, 16, 3))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray((np.array(colour) + noise).clip(0, 255).astype(np.uint8)).save(path)
+
+
+COLOURS = [(40 + 170 * (i % 2), 40 + 170 * (i // 2 % 2), 40 + 50 * (i // 4)) for i in range(8)]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Eight classes of five pictures; the current folder is beside it."""
+    monkeypatch.chdir(tmp_path)
+    for at, colour in enumerate(COLOURS):
+        for item in range(5):
+            picture(tmp_path / "mine" / f"class{at}" / f"{item}.png", colour, 10 * at + item)
+    return tmp_path / "mine"
+
+
+@pytest.fixture
+def table(folder):
+    """The same as a table with a hierarchy: a function that writes lines, changed if asked for."""
+    rows = [(f"class{at}/{item}.png", f"group{at % 2}", f"kind{at}") for at in range(8) for item in range(5)]
+
+    def write(change=lambda rows: rows, head="path,group,kind"):
+        lines = [head, *(",".join(row) for row in change([*rows]))]
+        (folder / "table.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return folder / "table.csv"
+
+    return write
+
+
+def given(*arguments):
+    return CliRunner().invoke(app, ["train", *map(str, arguments)])
+
+
+def test_a_folder_becomes_a_card_that_says_what_the_files_say(folder):
+    (folder / "class0" / "notes.txt").write_text("x")
+    done = given("mine", *QUICK)
+    out = folder.parent / "mine-trained"
+    assert done.exit_code == 0 and {path.name for path in out.iterdir()} == FILES, done.output
+    assert (
+        "training: pictures 25, class 5\ntest: pictures 15, class 3; 3 of 8 classes, drawn by seed 0, are"
+        in done.output
+    )
+    card = (out / "card.md").read_text(encoding="utf-8")
+    embeddings, labels = np.load(out / "embeddings.npy"), np.genfromtxt(out / "labels.csv", dtype=str, skip_header=1)
+    numbers = torch.from_numpy(np.unique(labels, return_inverse=True)[1])
+    found = evaluate_retrieval(torch.from_numpy(embeddings), numbers)
+    assert f"| trained | {found['recall_at_1']:.3f} (" in card and "untrained network" in card and "| pixels |" in card
+    rows = list(csv.DictReader((out / "queries.csv").open(encoding="utf-8")))
+    assert np.isclose(np.mean([float(row["mAP"]) for row in rows]), found["average_precision"], atol=1e-4)
+    code = re.search(r"```python\n(.*?)```", card, re.DOTALL)[1]  # how to load it, in the folders that it names
+    code, known = code.replace('"model.pt"', f'"{out}/model.pt"').replace("open('", f"open('{folder}/"), {}
+    first = rows[0]["path"]
+    exec(re.sub(r"/class\d/\d\.png", f"/{first}", code), known)
+    torch.testing.assert_close(known["embedding"][0], torch.from_numpy(embeddings[0]), atol=1e-5, rtol=1e-4)
+    assert "1 other files are passed over: class0/notes.txt" in card
+    again = given("mine", *QUICK)
+    assert again.exit_code == 0 and "Nothing to do: it is done" in again.output
+    other = given("mine", *QUICK, "--seed", "1")
+    assert other.exit_code == 2 and "is of another run, with data=" in other.output
+    (folder.parent / "full").mkdir()
+    (folder.parent / "full" / "x").write_text("x")
+    assert "nothing is overwritten (name another folder" in given("mine", *QUICK, "--out", "full").output
+    assert "out must not lie in mine" in given("mine", *QUICK, "--out", "mine/out").output
+
+
+def test_a_run_that_is_stopped_goes_on_to_the_result_of_one_that_was_not(folder, monkeypatch):
+    whole, one = given("mine", *QUICK, "--out", "whole"), loop.one_step
+
+    def stopped(run, batch, clock):
+        if run.step == 13:
+            raise KeyboardInterrupt
+        return one(run, batch, clock)
+
+    monkeypatch.setattr(loop, "one_step", stopped)
+    cut = given("mine", *QUICK, "--out", "cut")
+    assert cut.exit_code == 130 and "the same command goes on" in cut.output
+    assert {path.name for path in (folder.parent / "cut").iterdir()} == {"run.json", "state"}
+    monkeypatch.setattr(loop, "one_step", one)
+    rest = given("mine", *QUICK, "--out", "cut")
+    assert rest.exit_code == whole.exit_code == 0
+    assert rest.output.splitlines()[:-1] == whole.output.splitlines()[:-1]
+    kept = [torch.load(folder.parent / name / "model.pt", weights_only=True) for name in ("whole", "cut")]
+    assert all(torch.equal(value, kept[1][name]) for name, value in kept[0].items())
+    assert "stopped after step 10, and taken up again" in (folder.parent / "cut" / "card.md").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_a_table_is_a_hierarchy_and_a_network_that_knows_something_gives_frozen_features(table, monkeypatch, tmp_path):
+    monkeypatch.setenv("RANKEDU_DATA", str(tmp_path / "cache"))
+    done = given(table(), *QUICK, "--out", "deep")
+    assert done.exit_code == 0 and "R@1 of group" in done.output and "H-AP" in done.output
+    assert "(Blackbox H-AP), lam=auto, margin=0.05" in (tmp_path / "deep" / "card.md").read_text(encoding="utf-8")
+    frozen = [table(), *QUICK, "--frozen", "--weights", "deep/model.pt", "--loss", "contrastive"]
+    done = given(*frozen, "--out", "quick")
+    assert done.exit_code == 0 and "frozen features" in done.output, done.output
+    [kept] = (tmp_path / "cache").glob("features-*.npz")
+    asked, embed = [], training.embed
+    monkeypatch.setattr(training, "embed", lambda net, *a, **b: asked.append(net) or embed(net, *a, **b))
+    assert given(*frozen, "--out", "other", "--lr", "0.01").exit_code == 0 and kept.is_file()
+    assert [type(net) for net in asked] == [torch.nn.Linear]  # of the pictures nothing is embedded again
+    before, after = (torch.load(tmp_path / name / "model.pt", weights_only=True) for name in ("deep", "quick"))
+    assert {name for name in before if not torch.equal(before[name], after[name])} == {"embed.weight", "embed.bias"}
+
+
+def test_a_split_is_that_of_folders_or_of_a_column(folder, table):
+    sides = table(
+        lambda rows: [(*row, "test" if row[2] in "kind1 kind2" else "train") for row in rows], "path,a,b,split"
+    )
+    read = own.read(sides, progress=False)
+    assert {row.names[-1] for row in read.rows if row.part == "test"} == {"kind1", "kind2"} and read.split == "as given"
+    for at in range(8):
+        shutil.move(folder / f"class{at}", folder / ("val" if at < 3 else "train") / f"class{at}")
+    read = own.read(folder, progress=False)
+    assert read.levels == ("class",) and {row.names[0] for row in read.rows if row.part == "test"} == {
+        f"class{at}" for at in range(3)
+    }
+
+
+def change(at, *row):
+    """Put another row in the place of one."""
+    return lambda rows: [*rows[:at], row, *rows[at + 1 :]]
+
+
+def sides(odd, other="train"):
+    """A column more, in which the second row has a word of its own."""
+    return lambda rows: [(*row, odd if at == 1 else other) for at, row in enumerate(rows)]
+
+
+HEAD, SPLIT, TURNED = "path,group,kind", "path,group,kind,split", "path,kind,group"
+MISSING = (lambda rows: [*rows[1:], ("no.png", "group0", "kind0"), ("bad.png", "group0", "kind0")], HEAD)
+#: What is said of a table, and the table: a change of its rows, and the head.
+WRONG = {
+    "line 1: the head must be path,label": (list, "file,group,kind"),
+    "[,label …][,split], each once, got path": (lambda rows: [row[:1] for row in rows], "path"),
+    "must have a line for each picture": (lambda rows: [], HEAD),
+    "line 4: must have 3 cells, none empty, got 'class0/2.png,,kind0'": (change(2, "class0/2.png", "", "kind0"), HEAD),
+    "line 3: path must lie below mine, got '../x.png' (name": (change(1, "../x.png", "group0", "kind0"), HEAD),
+    "line 3: path must lie below mine, got '/etc/x.png' (name": (change(1, "/etc/x.png", "group0", "kind0"), HEAD),
+    "line 7: path must be given once, got 'class0/0.png' of": (change(5, "class0/0.png", "group1", "kind1"), HEAD),
+    "line 7: kind 'kind0' must have one group, got 'group1'": (change(5, "class1/0.png", "group1", "kind0"), HEAD),
+    "line 1: labels must run from root to leaf, got kind": (lambda rows: [(f, b, a) for f, a, b in rows], TURNED),
+    "(write them as group,kind)": (lambda rows: [(f, b, a) for f, a, b in rows], TURNED),
+    "2 of 41 pictures cannot be read": MISSING,
+    "line 41, no.png (it is not there); ": MISSING,
+    "1 of 8 classes have one picture: 'kind0' (": (lambda rows: rows[4:], HEAD),
+    "leave 'kind' out if it is no label": (lambda rows: [(*row[:2], row[0]) for row in rows], HEAD),
+    "line 3: split must be train or test, got 'dev'": (sides("dev"), SPLIT),
+    "line 3: kind 'kind0' is in test, and in train at": (sides("test"), SPLIT),
+    "test must have two classes or more": (sides("train"), SPLIT),
+}
+#: And of arguments.
+REFUSED = {
+    "must be a folder of class folders": ["nowhere"],
+    "loss 'tripletsemihard' is unknown (did you mean": ["mine/table.csv", "--loss", "tripletsemihard"],
+    "settings of 'rambo_ap' must be among": ["mine/table.csv", "--loss", "rambo_ap", "--settings", "tau=1"],
+    "frozen must go with a network that knows": ["mine/table.csv", "--frozen"],
+    "per_class must leave two classes to train on": ["mine/table.csv", "--per-class", "6"],
+    "test_share must be finite and in (0, 1], got 2.0": ["mine/table.csv", "--test-share", "2"],
+    "every picture must lie in a class folder": ["mine"],
+    "weights must be a file": ["mine/table.csv", "--weights", "none.pt"],
+}
+
+
+def test_what_is_wrong_is_named_with_its_line_and_a_remedy_before_any_training(folder, table, monkeypatch):
+    monkeypatch.setattr(training, "train_by", None)
+    (folder / "bad.png").write_text("no picture")
+    for message, (changed, head) in WRONG.items():
+        table(changed, head)
+        done = given("mine/table.csv", *QUICK, "--out", "out")
+        assert done.exit_code == 2 and message in done.output, (message, done.output)
+    table()
+    for message, arguments in REFUSED.items():
+        done = given(*arguments, "--out", "out")
+        assert done.exit_code == 2 and message in done.output, (message, done.output)
+    assert not (folder.parent / "out").exists()
+
+
+def test_what_is_unreadable_or_alone_is_left_out_if_asked(folder, table):
+    (folder / "class0" / "0.png").write_text("no picture")
+    (folder / "class1" / "1.png").write_bytes((folder / "class1" / "1.png").read_bytes()[:100])
+    path = table(lambda rows: [row for row in rows if row[2] != "kind2" or row[0] == "class2/0.png"])
+    with pytest.raises(
+        ValueError, match=r"2 of 36 pictures cannot be read: .*line 2, class0/0.png .*--skip-unreadable"
+    ):
+        own.read(path, progress=False)
+    read = own.read(path, skip_unreadable=True, skip_single=True, progress=False)
+    assert len(read.rows) == 33 and [note.split(" and ")[0] for note in read.notes] == [
+        "2 of 36 pictures cannot be read",
+        "1 of 8 classes have one picture",
+    ]
+
+
+def test_an_interval_is_over_classes_and_covers_their_mean():
+    generator = torch.Generator().manual_seed(0)
+    classes, inside = torch.arange(20).repeat_interleave(30), []
+    for seed in range(40):
+        effect = torch.randn(20, generator=generator, dtype=torch.float64)
+        values = effect[classes] + 0.1 * torch.randn(600, generator=generator, dtype=torch.float64)
+        mean, low, high = judging.interval(values, classes, draws=400, seed=seed)
+        inside.append(low < 0 < high and abs(mean - float(values.mean())) < 1e-12)
+    assert sum(inside) >= 33  # of queries, all alike, it would be 10
+    values[:30] = torch.nan
+    assert judging.interval(values, classes)[0] == pytest.approx(float(values[30:].mean()))

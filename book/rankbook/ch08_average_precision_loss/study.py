@@ -1,5 +1,6 @@
 """Chapter 8, computed: linear scorers trained with the AP loss, the gradient through the numerator stopped or not."""
 
+import dataclasses
 import functools
 
 from rankbook.kit.compare import Comparison
@@ -20,3 +21,9 @@ ARMS: dict[str, Arm] = {
 def stopped_or_not() -> Comparison:
     """With and without the gradient through the ranks among the positives, each at its own λ and rate."""
     return TASK.compare(ARMS, LAMS)
+
+
+@functools.cache
+def later() -> Comparison:
+    """The same after five times as many iterations, at the λ that most starts choose."""
+    return dataclasses.replace(TASK, iterations=5 * TASK.iterations).compare(ARMS, LAMS[1:3])

@@ -30,9 +30,10 @@ def test_each_class_is_perfect_and_the_single_list_is_not():
     assert "fox: AP 1.00; badger: AP 1.00" in told and f"APC {value:.2f}" in told
 
 
-def test_the_second_path_costs_a_little_and_a_long_step_costs_the_stopped_gradient_nothing():
+def test_the_second_path_gains_nothing_and_a_long_step_costs_the_stopped_gradient_nothing():
     found = study.stopped_or_not()
     assert -0.05 < found.difference("both ranks", "rk⁺ stopped").mean < 0
+    assert study.later().difference("both ranks", "rk⁺ stopped").mean < 0.01
     stopped = found.curve("rk⁺ stopped")
     assert abs((stopped[-1] - stopped[2]).mean()) < 0.02
     assert not any(map(any, map(found.at_an_edge, study.ARMS)))

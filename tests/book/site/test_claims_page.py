@@ -4,18 +4,15 @@ import itertools
 import re
 import shutil
 import subprocess
-from dataclasses import replace
 
 import numpy as np
 import pytest
-import yaml
 from tools.notebooks import pairs
 from tools.results import claims
 
 from ranklab.claims import read_claims, read_protocol, read_searches, verdicts
 from ranklab.claims.protocol import DEALT
 from ranklab.experiments._weights import KEPT, weights_hash
-from ranklab.methods import METHODS
 from ranklab.models.build import read_state
 from ranklab.runs import Record, collect_runs, keep_runs
 from ranklab.runs.packing import pack
@@ -87,40 +84,10 @@ def test_how_far_the_best_of_a_search_moves_is_that_of_all_draws():
     assert claims.redrawn([{"value": value} for value in values]) == pytest.approx(np.std(best))
 
 
-def test_a_record_of_other_code_is_named_under_the_table(data, tmp_path):
-    table = data / "claims_cpu.jsonl"
-    record = next(record for record in collect_runs(table)[0] if record.run == "fast_ap-3")
-    keep_runs([replace(record, evidence=record.evidence | {"code": "older"})], table)
-    made = claims.blocks(tmp_path, data)["claims"]
-    assert "* `retrieval/fast_ap-3` has code 'older' and not 'abc'" in made
-    assert rows(made)["recall-above-fastap"][0] == "not judged yet"
-
-
-def test_without_records_nothing_has_been_run_and_every_rule_is_shown(data, tmp_path):
-    (data / "claims_cpu.jsonl").unlink()
-    (data / "searches_cpu.json").unlink()
-    made = claims.blocks(tmp_path, data)
-    told = read_claims(data)
-    found = rows(made["claims"])
-    assert {found[claim.id][0] for claim in told} == {"not judged yet"}
-    assert not list(tmp_path.glob("*.png")) and all(claim.rule in made["claims_rules"] for claim in told)
-
-
 RECORDS = pairs.ROOT / "lab" / "records"
-CLAIMS = yaml.safe_load((RECORDS / "claims.yaml").read_text(encoding="utf-8"))
 #: Where the rules and the records lie, and where they lay before.
 RULES = ("lab/records/claims.yaml", "book/data/claims.yaml")
 TABLES = ("lab/records/claims_*.jsonl", "book/data/claims")
-
-
-def test_every_claim_has_a_source_methods_that_exist_and_a_rule_that_can_fail():
-    assert len(CLAIMS) >= 20 and len({claim["id"] for claim in CLAIMS}) == len(CLAIMS)
-    known = {*METHODS, "held_out", "rambo_map", "cross_entropy", "minibatch_statistics"}
-    for claim in CLAIMS:
-        assert set(claim) == {"id", "family", "source", "claim", "experiment", "rule"}, claim["id"]
-        assert re.match(r"(RaMBO|Smooth-AP|HAPPIER)\b.*(Table|Figure|Section|abstract)", claim["source"]), claim["id"]
-        assert re.search(r"larger than (0|-1 point)", claim["rule"]), claim["id"]
-        assert {*re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", claim["experiment"])} <= known, claim["id"]
 
 
 def test_no_rule_is_younger_than_the_first_of_its_records():

@@ -1,6 +1,5 @@
 """Baselines against their definitions, their sums over levels, and what is wrong with the input of any contestant."""
 
-import math
 import sys
 
 import pytest
@@ -68,40 +67,6 @@ def contrastive(x, labels):
     return mean_above_0(d[positive]) + mean_above_0(1 - d[negative])
 
 
-def triplet_semihard(x, labels):
-    d, _, positive, negative = parts(x, labels)
-    gap = d[:, None] - d[:, :, None]  # [a, p, n]: how much farther off the negative is
-    return mean_above_0(0.2 - gap[positive[:, :, None] & negative[:, None] & (gap > 0) & (gap <= 0.2)])
-
-
-def n_pair(x, labels):
-    """The first item of each class is its anchor, the second its partner."""
-    return cross_entropy(x[::3] @ x[1::3].T, labels[::3])
-
-
-def angular(x, labels):
-    _, s, positive, negative = parts(x, labels)
-    tan2 = math.tan(math.radians(40)) ** 2
-    f = 4 * tan2 * (s[:, None] + s) - 2 * (1 + tan2) * s[:, :, None]  # [a, p, n]
-    return f.exp().where(negative[:, None], 0.0).sum(2).log1p()[positive].mean()
-
-
-def multi_similarity(x, labels):
-    _, s, positive, negative = parts(x, labels)
-    total = []
-    for cosines, own, others in zip(s, positive, negative, strict=True):
-        p, n = cosines[own], cosines[others]
-        p, n = p[p - 0.1 < n.max()], n[n + 0.1 > p.min()]
-        total.append((-2 * (p - 0.5)).exp().sum().log1p() / 2 + (50 * (n - 0.5)).exp().sum().log1p() / 50)
-    return torch.stack(total).mean()
-
-
-def lifted_structure(x, labels):
-    d, _, positive, negative = parts(x, labels)
-    near = (1 - d).exp().where(negative, 0.0).sum(1)
-    return (((near[:, None] + near).log() + d).clamp(min=0)[positive] ** 2 / 2).mean()
-
-
 def histogram(x, labels, bins=100):
     """Triangles of half-width 2/bins around bins + 1 nodes."""
     _, s, *kinds = parts(x, labels)
@@ -119,11 +84,7 @@ def proxy_nca_pp(x, labels, proxies):
     return cross_entropy(-9 * (normalize(x)[:, None] - normalize(proxies)).square().sum(2), labels)
 
 
-DEFINITIONS = (contrastive, triplet_semihard, n_pair, angular, multi_similarity, lifted_structure, histogram)
-DEFINITIONS += (normalized_softmax, proxy_nca_pp)
-
-
-@pytest.mark.parametrize("definition", DEFINITIONS)
+@pytest.mark.parametrize("definition", [contrastive, histogram, normalized_softmax, proxy_nca_pp])
 def test_value_and_gradient_are_those_of_the_definition(definition):
     for seed in range(3):
         x, loss = 0.7 * random(12, 8, seed=seed) + random(4, 8, seed=9)[LABELS], make(definition.__name__)
@@ -217,36 +178,24 @@ def levels(known, made=None):
 
 BAD = [
     (lambda: lab.APSVMLoss()(y * inf, yes), ValueError, "scores must be finite, got 3 of 3 .*isfinite"),
-    (lambda: lab.most_violated_ranking(y, yes[:1]), ValueError, r"relevance .* \(3,\), got \(1,\)"),
-    (lambda: lab.most_violated_ranking(y, yes, where=y), TypeError, "where must be bool"),
     (lambda: lab.APSVMLoss("joachims"), ValueError, "'mohapatra', 'yue', got 'joachims'"),
-    (lambda: lab.ErrorDrivenAPLoss(-1), ValueError, r"delta must be finite and >= 0, got -1.0"),
-    (lambda: ProjectionRanker(0), ValueError, r"strength must be finite and > 0, got 0.0 \(in units of a"),
     (lambda: ProjectionRanker()(-y * inf), ValueError, "must be finite, got 3 of 3 like -inf"),
-    (lambda: ProjectionRanker().among(y, yes, where=yes[:1]), ValueError, "where must have the shape"),
     (lambda: sorter(x), ValueError, r"scores must have 3 items .* got \(12, 8\) .*train_sorter\(8\)"),
     (lambda: sorter(y + inf), ValueError, "scores must be finite, got .*infinity.*clamp"),
     (lambda: LSTMRanker(3).to("meta")(y), ValueError, "on the device of the ranker, meta, got cpu"),
     (lambda: sorter(y, where=yes), ValueError,
         r"where and members must be all True, .* exactly n=3 items, got 1 of 3 left out .*SpearmanLoss.*train_sorter"),
     (lambda: LSTMRanker(3, "rnn"), ValueError, "architecture must be one of 'lstm', .* got 'rnn'"),
-    (lambda: LSTMRanker(1), ValueError, "n must be >= 2, got 1"),
     (lambda: lab.describe_baseline("contrastiv"), ValueError, r"'angular', .* \(did you mean 'contrastive'\?"),
-    (lambda: baseline("Proxy-NCA++"), ValueError, r"got 'Proxy-NCA\+\+' \(did you mean 'proxy_nca_pp'\?"),
     (lambda: baseline("contrastive", temperature=1), TypeError, "pos_margin, neg_margin, got 'temperature'"),
     (lambda: baseline("proxy_nca_pp", dim=8), TypeError, "n_classes must be an int, got NoneType"),
     (lambda: baseline("normalized_softmax", 4), TypeError, "dim must be an int, got NoneType .*learns"),
-    (lambda: baseline("histogram", n_bins=0), ValueError, "n_bins must be >= 1, got 0"),
     (lambda: proxies()(x, labels + 1), ValueError, "from 0 to n_classes - 1 = 3, got 4"),
     (lambda: baseline("n_pair")(x, labels, None, x + 1, labels), ValueError, "ref_emb must be None"),
-    (lambda: proxies()(x, labels, None, x + 1, labels), ValueError, "ref_emb must be None"),
     (lambda: baseline("contrastive")(x, labels, None, x), ValueError, "must be given together"),
     (lambda: baseline("angular")(x, labels, None, x[:, 1:], labels), ValueError, r"\(batch, 8\), got"),
     (lambda: SumOverLevels(baseline("contrastive"), labels), TypeError, "make_loss must make the loss"),
-    (lambda: levels(labels[None, None]), ValueError, r"shape \(n,\) or \(n, L\) .* \(1, 1, 12\)"),
-    (lambda: levels(torch.tensor([[0, -1, 3]])), ValueError, r"got \[0, -1, 3\]"),
     (lambda: levels(paths[:0]), ValueError, r"with n, L >= 1, got \(0, 3\)"),
-    (lambda: levels(paths, paths - 2), ValueError, "must be >= 0, or -1 .* got -2"),
     (lambda: levels(paths, paths + 7), ValueError, r"of the training set, got \[7\]"),
     (lambda: levels(paths, paths[:, :2]), ValueError, r"\(batch, 3\), got \(3, 2\)"),
 ]  # fmt: skip

@@ -88,7 +88,6 @@ def test_the_samplers_refuse(refused):
         (LABELS, (400, 100), ValueError, "batch_size must be at most 0, got 400: .*use a smaller per_class"),
         (LABELS.view(6, 2), (4, 2), ValueError, r"integers \(N,\), got \(6, 2\) of torch.int64 \(number the paths"),
         (LABELS.float(), (4, 2), ValueError, r"labels must be integers .* of torch.float32 .*labels.long\(\)"),
-        (LABELS.tolist(), (4, 2), TypeError, r"labels must be a torch.Tensor, got list .*as_tensor"),
     )
     refused((lambda x=x, sizes=sizes: ClassBalancedSampler(x, *sizes), e, message) for x, sizes, e, message in rows)
     rows = (
@@ -97,8 +96,6 @@ def test_the_samplers_refuse(refused):
         (PATHS, {"super_classes": 8}, "at most the 4 super-classes with 1 classes, .* got 8: 0 ways"),
         (PATHS, {"batch_size": 28}, "at most the 0 super-classes with 7 classes"),
         (tree([1] * 60, items=2), {"super_classes": 8}, "leave at most 1,000,000 ways to choose, got 8: 2,558,"),
-        (PATHS, {"super_classes": 0}, "super_classes must be >= 1, got 0"),
-        (PATHS, {"batches": -1}, "batches must be >= 0, got -1"),
     )
     small = {"batch_size": 16, "per_class": 2}
     refused((lambda x=x, to=to: SuperClassSampler(x, **{**small, **to}), ValueError, told) for x, to, told in rows)

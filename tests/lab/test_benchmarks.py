@@ -101,12 +101,8 @@ def test_a_part_that_fails_is_told_and_goals_on_a_gpu_are_of_a_gpu(tmp_path, mon
     assert gpu.main(["--quick", "--out", str(path)]) == 0
     notes = [row["note"][:31] for row in json.loads(path.read_text())["rows"]]
     assert notes == ["", "not measured: ZeroDivisionError"]
-    for device, verdict in (("cpu", "not measured"), ("cuda", "pass")):
-        about = {"device": device, "part": "batches", "size": 4096}
-        ours = about | {"work": "Smooth-AP", "contender": "ours", "seconds": 2.0}
-        limit = about | {"work": "limit", "contender": PRODUCT, "seconds": 1}
-        path.write_text(json.dumps({"rows": [ours, limit]}))
-        lines = bench.gpu_goals(path)
-        assert [line.endswith(verdict) for line in lines if line.startswith("Smooth-AP, batch 4096")] == [True]
-    assert sum(line.endswith("not measured") for line in lines) == len(lines) - 1
-    assert all(line.endswith("not measured") for line in bench.gpu_goals(tmp_path / "nothing.json"))
+    about = {"device": "cuda", "part": "batches", "size": 4096}
+    ours = about | {"work": "Smooth-AP", "contender": "ours", "seconds": 2.0}
+    limit = about | {"work": "limit", "contender": PRODUCT, "seconds": 1}
+    path.write_text(json.dumps({"rows": [ours, limit]}))
+    assert sum(not line.endswith("not measured") for line in bench.gpu_goals(path)) == 1

@@ -4,14 +4,13 @@ import copy
 import math
 import re
 import sys
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 import pytest
 import torch
 
 from rankbook.kit.check import Feedback, check, find, names
-from rankbook.kit.check.compare import same
 from rankbook.kit.check.patterns import relation, where_wrong
 from rankbook.kit.check.running import outcomes, value_of
 from rankbook.kit.check.wording import show_case, show_value
@@ -45,6 +44,7 @@ def test_the_reference_passes_a_stub_does_not_and_the_statement_begins_with_the_
 def test_nothing_raises(name):
     told = [
         (lambda *args: 1 / 0, "ZeroDivisionError: division by zero"),
+        (lambda *args: print(1), "printed something and returned nothing"),
         (lambda *args: sys.exit(1), "SystemExit"),
         (lambda: 1, "can't be called with the arguments"),
         (lambda *args: "abc", "'abc'"),
@@ -92,12 +92,18 @@ def test_names_go_by_chapter_and_an_unknown_one_lists_the_known():
             function()
 
 
-def test_the_line_that_raised_is_named():
+def test_the_line_that_raised_is_named_and_an_argument_that_was_changed():
     def ranks(scores):
         order = scores.argsort()
         return order["first"]
 
+    def in_place(scores):
+        found = right("rank_min")(scores)
+        scores[:] = 0
+        return found
+
     assert re.search(r"IndexError.*\(line 3 of your function\)", check("rank_min", ranks).message)
+    assert "changed its argument scores in place" in str(check("rank_min", in_place))
 
 
 def test_a_relation_that_holds_on_every_input_is_named():
@@ -167,10 +173,6 @@ def test_the_pulls_explain_the_step_and_do_not_depend_on_the_space():
 right = cache(lambda name: find(name).reference)
 
 
-def sigmoid_rank(scores, temperature):
-    return np.array(reference.sigmoid_rank(scores, temperature))
-
-
 def margin_gradient(scores, relevance, lam, margin, best=-1):
     """Algorithm 1 in NumPy, with the largest score at rank 1 or, for best = 1, at the end."""
     shifted = scores + margin * (0.5 - relevance)
@@ -178,22 +180,13 @@ def margin_gradient(scores, relevance, lam, margin, best=-1):
     return (after - before) / lam
 
 
-def blame_from_the_bottom(y, rel):
-    each = zip(y, rel, strict=True)
-    return [0 if r else sum(1 / (y <= b).sum() for b in y[rel] if b < s) / rel.sum() for s, r in each]
-
-
 #: Exercise, a wrong answer that no list of known mistakes was made from, and what the reader is told of it.
 WRONG = [
-    ("rank_min", lambda y: 1 + np.searchsorted(np.sort(-y), -y, side="right"), r"counts >= \(each item itself\)"),
     ("rank_min", lambda y: 1 + (y[None] > y[:, None]).sum(1, keepdims=True), "the right numbers in the shape"),
-    ("average_precision", lambda y, r: np.mean([(r & (y > s)).sum() / (y >= s).sum() for s in y[r]]), "counts > in"),
     ("expected_ap", lambda y, rel: rel.mean(), "which is too small"),
     ("evaluate", lambda e, labels: right("evaluate")(e, labels)[0], "where shape"),
     ("blackbox_layer", lambda solver, lam: lambda y: y + (solver(y) - y).detach(), "lets the incoming gradient pass"),
     ("blackbox_layer", lambda solver, lam: lambda y: solver(y).numpy(), "a torch tensor was expected, got ndarray"),
-    ("interpolated_value", lambda f, y, c, lam: (y + lam * c) @ f(y + lam * c) - y @ f(y), r"to divide by λ\."),
-    ("interpolated_value", lambda f, y, c, lam: ((y + lam * c) @ f(y) - y @ f(y)) / lam, "evaluates the loss itself"),
     ("audit", lambda y, ranks, swaps: math.nan, "though these swaps are a proof"),
     ("audit", lambda y, ranks, swaps: "proved", "a str that can't be read as numbers"),
     ("audit", lambda y, ranks, swaps: len(swaps) > 0, "which is not so"),
@@ -202,7 +195,6 @@ WRONG = [
     ("sort_by_swaps", lambda y, ranks: [0], "from 1 to 1 here"),
     ("sort_by_swaps", lambda y, ranks: [], "not sorted yet"),
     ("blackbox_rank", lambda y, lam: 1 + y.argsort(descending=True).argsort(), "returns the ranks alone"),
-    ("lam_code", lambda lam, n: lam // n, "the whole part of the right"),
     ("Memory", lambda length: lambda y, rel: None, "nothing returned yet"),
     ("Memory", lambda: None, "can't be called with the arguments length"),
     ("all_values_near_a_tie", lambda r: set(right("all_values_near_a_tie")(r)), "where 2 numbers were expected"),
@@ -210,30 +202,18 @@ WRONG = [
     ("margin_gradient", lambda y, r, lam, m: 1.0 - 2 * r, "too long: the margin"),
     ("margin_gradient", lambda y, r, lam, m: margin_gradient(y, r, lam, m, best=1), "or ranks from the bottom"),
     ("loss_from_weights", lambda y, rel, w: [w(1 + r) for r in np.flatnonzero(rel)], "where one number was expected"),
-    ("weights_from_W", lambda W: W[1:] - W[0], r"returns W itself without W\(0\)\."),
     ("ap_loss", lambda ranker, y, rel: ranker(y)[rel].mean(), "whose entry 0 is too large"),
-    ("ap_gradient_wrt_ranks", lambda ranks: 1 / ranks**2 / len(ranks), "leaves out the rank within"),
-    ("smooth_ap", lambda y, r, t: np.mean(sigmoid_rank(y[r], t)) / np.mean(sigmoid_rank(y, t)[r]), "divides sums"),
-    ("histogram_rank", lambda y, b: right("histogram_rank")(-y, b), "gives the largest score the"),
     ("teach_to_sort", lambda net, draw, steps: torch.nn.Identity(), "times what always answering the middle gives"),
-    ("spearman_loss", lambda a, b: 1 - 6 * np.sum((a - b) ** 2) / len(a) / (len(a) ** 2 - 1), "one minus what was ask"),
-    ("equal_distortion", lambda y, c, share: 2 * right("equal_distortion")(y, c, share), r"tanh\(x/2\)"),
-    ("levels_by_prefix", lambda q, p: 1 + right("levels_by_prefix")(q, p), "too large by exactly one"),
     ("h_ap_from_rankings", lambda among, rel: sum(among(rel >= r).sum() for r in rel), "called too often"),
-    ("supremum_step", lambda x, t, s, d, o, a: 1 / (1 + np.exp(-x / t)) + a * (x > 0), "whose entry 4 is too small"),
-    ("supremum_step", lambda x, t, s, d, o, a: np.where(x > d, s * (x - d) + o, 1 / (1 + np.exp(-x / t))), "the start"),
     ("broken_bound", lambda t, s, d: ([0.0, 0.0], [0.0, 1.0]), "where scores must differ"),
     ("broken_bound", lambda t, s, d: [1.0, 2.0, 3.0], "not two lists"),
     ("broken_bound", lambda t, s, d: ([3 * d, 0.0], [0.0, 1.0]), "is not below"),
-    ("clustering_loss", lambda e, p, c, t: right("clustering_loss")(e, p, c, 1 / t), "multiplies by the temperature:"),
     ("calibration_loss", lambda y, r, a, b: (a - y)[r & (y < a)].mean() + (y - b)[~r & (y > b)].mean(), "not a number"),
     ("pulls", lambda x, gradient: right("pulls")(x, gradient) + np.eye(len(x)), r"entry \(0, 0\) is too large"),
     ("no_threshold", lambda gap: [0.0, 1.0, 2.0], "not two lists"),
     ("no_threshold", lambda gap: ([0.0, 1.0, 90.0], [0, 0, 1]), "each with two items"),
     ("no_threshold", lambda gap: ([0.0, 100.0, 101.0, 102.0], [0, 0, 1, 1]), "where item 1 does not rank all of its"),
     ("no_threshold", lambda gap: ([0.0, 10.0, 100.0, 120.0], [0, 0, 1, 1]), "the most similar negative pair has"),
-    ("blame", blame_from_the_bottom, "counts ranks from the bottom"),
-    ("chance_of_absence", lambda s, p, length: 1 - s * p * (1 + length), "adds the chances of the"),
 ]
 
 
@@ -283,35 +263,3 @@ def test_wrong_answers_are_told_what_is_wrong_and_not_what_is_right(name):
         feedback = check(name, function)
         assert not feedback and re.search(said, str(feedback)), (said, str(feedback))
         assert not gives_away(name, function, feedback), str(feedback)
-
-
-@pytest.mark.parametrize("name", [name for name in names() if not (find(name).use or find(name).judge)])
-def test_what_every_function_can_get_wrong(name):
-    answer, case = right(name), find(name).cases()[0]
-    values = [np.asarray(find(name).right(case)) for case in find(name).cases()]
-    for way, change in {
-        "doubled": lambda value: 2 * value,
-        "negated": lambda value: -value,
-        "shifted": lambda value: value + 0.1,
-        "reversed": lambda value: value[::-1] if np.ndim(value) else value,
-        "twice": lambda value: [value, value],
-    }.items():
-        function = partial(lambda change, *given: change(np.asarray(answer(*given))), change)
-        feedback = check(name, function)
-        assert feedback.passed == all(same(np.asarray(change(value)), value) for value in values), way
-        assert not gives_away(name, function, feedback), (way, str(feedback))
-
-    def in_place(*given):
-        value = answer(*given)
-        given[0][:] = 0
-        return value
-
-    said = {
-        "printed something and returned nothing": lambda *given: print(answer(*given)),
-        "expected": lambda *given: [[answer(*given)] * 2],
-        "raised ZeroDivisionError": lambda *given: answer(*given) + 1 / 0,
-    }
-    if isinstance(case[first := next(iter(case))], np.ndarray):
-        said[f"changed its argument {first} in place"] = in_place
-    for pattern, function in said.items():
-        assert pattern in str(check(name, function)), pattern

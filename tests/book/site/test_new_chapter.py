@@ -8,10 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from rankbook.kit.new_chapter import FILES, new_chapter, placeholders
-from rankedu.cli import app
 
 ROOT = Path(__file__).resolve().parents[3]
 LAST = max((ROOT / "book" / "chapters").glob("*.md"))
@@ -58,11 +56,3 @@ def test_nothing_is_overwritten_and_nothing_half_done(checkout):
             new_chapter(SLUG, "Sorting", checkout)
         assert there.read_text(encoding="utf-8") == "mine" and sorted(checkout.rglob("*")) == before
         there.unlink()
-
-
-def test_what_cannot_be_is_named_and_the_command_reports_without_a_traceback():
-    with pytest.raises(ValueError, match="title must be one line of text, got ' '"):
-        new_chapter("soft", " ")
-    done = CliRunner().invoke(app, ["new-chapter", "Soft-Sorting", "--title", "T"])
-    said = "rankedu new-chapter: slug must be lower-case letters.* got 'Soft-Sorting'"
-    assert done.exit_code == 2 and re.search(said, done.output, re.DOTALL)

@@ -110,16 +110,6 @@ def test_runs_of_two_settings_are_no_row():
         papers_page.block(table, twice)
 
 
-def test_mini_batches_stand_with_the_whole():
-    [sweep] = [sweep for sweep in SWEEPS if sweep.lab == "minibatch_statistics"]
-    parameters = {**papers.preset(sweep.preset), **sweep.points()[0], "seed": 0}
-    columns = ("mAP of batches of", "R@1 of batches of", "P of batches of", "P of a run with batches of")
-    metrics = {f"{name} {size}": size / 1000 for name in columns for size in (16, 64)} | {"mAP": 0.25, "R@1": 0.5}
-    made = papers_lists.mini_batches([Record(sweep.lab, "a", sweep.preset, parameters, metrics, 60.0, *ABOUT, "2026")])
-    assert "\n| 16 | 1.6 | 1.6 | 1.6 | 1.6 |\n| 64 | 6.4 | 6.4 | 6.4 | 6.4 |\n" in made
-    assert "| all of about 2048 test pictures | 25.0 | 50.0 |   |   |" in made
-
-
 def test_mistakes_are_told_by_what_they_share_with_the_query():
     sweeps = [sweep for sweep in SWEEPS if sweep.lab == "hierarchical_retrieval"]
     points = [(sweep, point) for sweep in sweeps if sweep.scale == sweeps[0].scale for point in sweep.points()]
@@ -140,3 +130,8 @@ def test_the_networks_of_the_pictures_stand_in_the_tables(tmp_path):
     for keep in (pictures.keep, pictures.keep_detections):
         with pytest.raises(FileNotFoundError, match="must hold a finished run with"):
             next(keep(tmp_path))
+
+
+def test_the_page_includes_every_block():
+    text = (papers.ROOT / "book" / "results.md").read_text(encoding="utf-8")
+    assert all(f"_generated/{name}.md" in text for name in papers_page.blocks())

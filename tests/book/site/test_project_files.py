@@ -118,11 +118,3 @@ def test_an_obstacle_is_named_with_its_remedy_and_an_environment_that_is_there_h
                 install.install(str(tmp_path / ".venv"), "lab")
             assert not (tmp_path / ".venv").exists()
             assert name != "shutil.disk_usage" or install.obstacles(sys.prefix) == []
-
-
-def test_without_a_network_one_sentence_says_so(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(install, "python_of", lambda folder: sys.executable)
-    monkeypatch.setattr(install.subprocess, "check_output", lambda *_, **__: "pip 26.0 from here")
-    monkeypatch.setattr(install.subprocess, "call", lambda *_, **__: 1)
-    assert install.install(str(tmp_path), "lab") == 1
-    assert "The first time needs the network" in capsys.readouterr().err

@@ -64,12 +64,6 @@ def test_the_idea_takes_thirty_minutes_and_the_theory_misses_no_chapter_before_a
     assert list(ways["teach"].steps) == ["teaching", *taught]
 
 
-def test_pages_have_their_minutes_and_predictions():
-    for page, told in DATA["pages"].items():
-        text = (reading.BOOK / page).with_suffix(".md").read_text(encoding="utf-8")
-        assert told["minutes"] >= 1 and told["predictions"] == len(re.findall(r"\} Predict\b", text)), page
-
-
 def test_an_excerpt_for_the_search_has_the_prose_of_its_section_alone():
     page = "A page\n======\nFirst words, with *emphasis*.\n\n.. math:: x^2\n\n::\n\n   code()\n\n"
     page += "Within\n------\n- one\n- two\n\nDeeper\n~~~~~~\nLast words.\n\n.. raw:: html\n\n   <svg></svg>\n"

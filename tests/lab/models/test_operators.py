@@ -1,6 +1,5 @@
 """Importing torchvision without its compiled operators, and what stands in for them, by its definitions."""
 
-import subprocess
 import sys
 import warnings
 from itertools import product
@@ -102,51 +101,6 @@ def test_roi_align_at_the_edge_of_lists_of_nothing_and_of_sixteen_bits():
         maps, regions = MAPS.to(dtype), rois().to(dtype)
         found, expected = roi_align(maps, regions, 5, 0.25, 2), roi_align(maps.float(), regions.float(), 5, 0.25, 2)
         assert found.dtype == dtype and torch.equal(found, expected.to(dtype))
-
-
-PROCESS = """
-import sys, warnings
-try:
-    import torchvision
-except RuntimeError as error:
-    assert "torchvision::nms" in str(error)
-from ranklab.models import load_torchvision, operators
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    found = load_torchvision("this test")
-    assert operators() == "PyTorch" and load_torchvision("this test") is found
-assert [str(w.category.__name__) for w in caught] == ["StandInWarning"], caught
-import torch, torchvision
-from torchvision.models.detection import roi_heads
-from torchvision.ops import boxes, poolers, MultiScaleRoIAlign
-assert torchvision is found
-assert boxes.nms is torchvision.ops.nms is not None and poolers.roi_align is roi_heads.roi_align
-assert boxes.nms.__module__ == poolers.roi_align.__module__ == "ranklab.models._operators"
-given = torch.tensor([[0.0, 0, 4, 4], [0, 0, 4, 3], [5, 5, 6, 6]]), torch.tensor([0.1, 0.2, 0.3])
-assert torch.ops.torchvision.nms(*given, 0.5).tolist() == boxes.nms(*given, 0.5).tolist() == [2, 1]
-assert boxes.batched_nms(*given, torch.tensor([0, 1, 0]), 0.5).tolist() == [2, 1, 0]
-
-for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
-    del sys.modules[name]
-sys.path.insert(0, sys.argv[1])
-try:
-    load_torchvision("the zoo")
-except ImportError as error:
-    print(error)
-assert not any(name.split(".")[0] == "torchvision" for name in sys.modules)
-"""
-
-
-@pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
-def test_after_an_import_that_failed_and_with_a_torchvision_that_does_not_fit(tmp_path):
-    """The one works with our operators, the other is told with its own words; in a process where none was imported."""
-    load_torchvision("this test")
-    if operators() == "torchvision":
-        pytest.skip("torchvision's own operators load here")
-    (tmp_path / "torchvision.py").write_text("raise RuntimeError('built for another torch')")
-    ended = subprocess.run([sys.executable, "-c", PROCESS, str(tmp_path)], capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
-    assert "torchvision is needed for the zoo and can't be imported (built for another torch)" in ended.stdout
 
 
 def test_operators_that_load_are_left_alone_and_without_any_the_error_names_what_needs_them(monkeypatch):

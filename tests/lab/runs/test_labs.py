@@ -91,11 +91,10 @@ def test_the_lab_sodeep_runs(execute):
 
 
 GLYPHS = {"loss": "smooth_ap", "batch_size": 16, "dim": 8}
-BATCHES = {"batch_sizes": [16], "batches": 3, "images": 32, "memories": [1], "ages": [1, 4]}
+GLYPHS |= {"batch_sizes": [16], "batches": 3, "images": 32, "memories": [1], "ages": [1, 4]}
 #: What is trained until it is killed: parameters, and the function that makes a step.
 KILLED = {
-    retrieval: (GLYPHS | {"memory": 1}, (loop, "one_step")),
-    minibatch_statistics: (GLYPHS | BATCHES, (loop, "one_step")),
+    minibatch_statistics: (GLYPHS, (loop, "one_step")),
     detection: (SCENES | {"memory": 2}, (ranklab.training.detection, "detector_step")),
 }
 
@@ -150,13 +149,8 @@ def test_bad_input_is_named_and_nothing_is_kept(refused, tmp_path, monkeypatch):
             row(retrieval, r"parameter 'marginn' is unknown \(did you mean 'margin'\?\)", marginn=0.1),
             row(retrieval, r"loss 'rambo_lok' is unknown \(did you mean 'rambo_log'", loss="rambo_lok"),
             row(retrieval, r"dataset 'glyph' is unknown .*'glyphs'\?\); there are: glyphs, cub", dataset="glyph"),
-            row(retrieval, r"model 'resnet5' is unknown \(did you mean 'resnet50'", model="resnet5"),
             row(retrieval, "settings of 'rambo_log' must be among margin, lam, mem.*, got 'bins'", settings="bins=3"),
-            row(retrieval, "settings must be name=value each, got 'bins'", settings="bins"),
             row(retrieval, "step must be one of", loss="hap", settings="step=x", margin=0.1, lam=1.0),
-            row(retrieval, "device must be one of 'auto', 'cpu'", device="cuda:99"),
-            row(retrieval, "batch_size must be at most", batch_size=20000),
-            row(retrieval, "Stanford_Online.* is missing .*https://cvgl.stan", dataset="sop", data_root="/nowhere"),
             row(retrieval, "choose on 'val'", train_split="fit", test_split="held_out"),
             row(retrieval, "must be train and test, or two of pretrain, fit, val, held_out", test_split="val"),
             row(retrieval, "else a letter may be in both", train_split="fit", test_split="fit"),
@@ -164,11 +158,8 @@ def test_bad_input_is_named_and_nothing_is_kept(refused, tmp_path, monkeypatch):
             row(retrieval, "weights sha256:0123 must be in one of .*weights", weights="sha256:0123"),
             row(detection, "loss 'rambo' is unknown.*; there are: cross_entropy, rambo_map", loss="rambo"),
             row(detection, "dataset 'glyphs' is unknown.*; there are: scenes, voc07, voc0712", dataset="glyphs"),
-            row(detection, "lam must be finite and > 0, got 0.0", lam=0.0),
             row(detection, r"test_split 'vall' is unknown \(did you mean 'val'\?\)", test_split="vall"),
-            row(detection, "split must not be 'held_out' before the end", test_split="held_out"),
             row(detection, "must be 'test' for 'voc07', got 'val'", dataset="voc07", test_split="val"),
-            row(detection, "VOC.* is missing .*host.robots.ox.ac.uk", dataset="voc07", data_root="/nowhere"),
             row(minibatch_statistics, "must be multiples of per_class=4, got 18", batch_sizes=[18]),
             row(minibatch_statistics, r"longest of memories, got \[1, 2, 3, 8\]: no 4", memories=[0, 5]),
             row(minibatch_statistics, "at most the 2 steps long, got 3", memories=[0, 3], steps=2),

@@ -1,6 +1,5 @@
 """A run that was killed goes on as if it had not been; files are complete or not there."""
 
-import os
 from itertools import islice
 
 import pytest
@@ -135,20 +134,10 @@ def test_a_foreign_or_damaged_checkpoint_is_named_and_left_as_it_is(tmp_path, gl
             run(glyphs, proxies, tmp_path)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="limits the size of files")
-def test_a_full_disk_leaves_the_checkpoint_before_and_a_log_may_be_cut_off_in_a_line(tmp_path, glyphs):
-    resource, log = pytest.importorskip("resource"), tmp_path / "log.csv"
-    run(glyphs, proxies, tmp_path, steps=3, test=None)
-    before = (tmp_path / "checkpoint.pt").read_bytes()
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
-    try:
-        with pytest.raises(OSError, match="File too large"):
-            run(glyphs, proxies, tmp_path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert (tmp_path / "checkpoint.pt").read_bytes() == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["checkpoint.pt", "log.csv"]
+def test_a_log_may_be_cut_off_in_a_line(tmp_path, glyphs):
+    log = tmp_path / "log.csv"
+    with pytest.raises(RuntimeError, match="power cut"):
+        run(glyphs, proxies, tmp_path, cut=5)
     log.write_text("".join(log.read_text().splitlines(keepends=True)[:4]) + "4,0.25,0.01,,\n5,0.1")
     assert [row["step"] for row in read_log(log)] == [1, 2, 3, 4]
     _, _, resumed = run(glyphs, proxies, tmp_path)

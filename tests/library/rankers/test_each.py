@@ -10,7 +10,7 @@ import pytest
 import torch
 from drawn import DTYPES, HALF, coin, cosines, gradient, random, value_and_gradients
 
-from rankedu import rank, rank_among, rankers, readable
+from rankedu import rank, rank_among, rankers, readable, reference
 from rankedu._fast.gradient import FOLLOW
 from rankedu._fast.steps import sum_and_slope_
 from rankedu.losses import APLoss, HAPLoss, OnEmbeddings, RecallLoss
@@ -149,18 +149,9 @@ def test_operating_region_of_infinite_and_of_huge_scores_and_of_an_item_with_its
 
 # The steps of HAPPIER and ROADMAP
 
-TAU, RHO, DELTA = 0.01, 100.0, 0.05
+DELTA = 0.05
 SETTINGS = PRESETS | {"no delta": {"delta": 0.0}, "flat": {"slope": 0.0, "offset": 1.0}, "low": {"offset": 0.25}}
 SETTINGS |= {"warm": {"temperature": 1.0, "delta": 0.3}}
-
-
-def definition(x, temperature=TAU, slope=RHO, delta=DELTA, offset=None, start=0.5):
-    sigmoid = lambda t: 1 / (1 + math.exp(-t)) if t > -700 else 0.0  # noqa: E731
-    if offset is None:
-        offset = start + sigmoid(delta / temperature)
-    if x <= 0:
-        return sigmoid(x / temperature)
-    return start + sigmoid(x / temperature) if x <= delta else slope * (x - delta) + offset
 
 
 def points(dtype=torch.float64):
@@ -173,7 +164,7 @@ def points(dtype=torch.float64):
 def test_step_is_the_definition(name):
     """Its slope is the derivative; what may overwrite its input gives the same; who is infinitely worse is nothing."""
     ranker, x = SupremumRanker(**SETTINGS[name]), points()
-    expected = torch.tensor([definition(v, **SETTINGS[name]) for v in x.tolist()], dtype=torch.float64)
+    expected = torch.tensor([reference.happier_step(v, **SETTINGS[name]) for v in x.tolist()], dtype=torch.float64)
     step, slope = value_and_gradients(ranker.step, x)
     close(step, expected, rtol=1e-12, atol=1e-15)
     close(ranker.slope(x), slope)
@@ -230,7 +221,7 @@ def test_infimum_step_lies_below_the_staircase():
     for below, above in ((10.0, 25.0), (0.0, 0.0), (1.0, 1e3)):
         step, x = InfimumStep(below, above), points()
         value, slope = value_and_gradients(step, x)
-        expected = [min(above * v + 0.5, 1.0) if v > 0 else below * v for v in x.tolist()]
+        expected = [reference.happier_lower_step(v, below, above) for v in x.tolist()]
         close(value, torch.tensor(expected, dtype=torch.float64))
         assert (value <= (x > 0)).all()
         close(step.slope(x), slope)

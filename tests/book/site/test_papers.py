@@ -5,7 +5,7 @@ import itertools
 import pytest
 from bs4 import BeautifulSoup
 from scipy.stats import spearmanr
-from tools.results import papers, papers_lists, papers_page, pictures
+from tools.results import papers, papers_lists, papers_page
 
 from ranklab.datasets.published import PUBLISHED
 from ranklab.experiments.detection import LOSSES
@@ -120,16 +120,6 @@ def test_mistakes_are_told_by_what_they_share_with_the_query():
         found.append(Record(sweep.lab, f"{point} {seed}", *given, 60.0, *ABOUT, "2026"))
     told = papers_lists.severity(found).replace("\u00a0", " ")
     assert told.count("| 2 | 35.0 ± 7.1 | 20.0 ± 0.0 | 25.0 ± 7.1 | 20.0 ± 0.0 |\n") == len(points)
-
-
-def test_the_networks_of_the_pictures_stand_in_the_tables(tmp_path):
-    for lab, grid, own in pictures.RUNS.values():
-        assert own in [{**point, "seed": own["seed"]} for point in papers.find_sweep(lab, grid).points()]
-    for grid, own in pictures.DETECTORS.values():
-        assert sum(own.items() <= point.items() for point in papers.find_sweep("detection", grid).points()) == 1
-    for keep in (pictures.keep, pictures.keep_detections):
-        with pytest.raises(FileNotFoundError, match="must hold a finished run with"):
-            next(keep(tmp_path))
 
 
 def test_the_page_includes_every_block():

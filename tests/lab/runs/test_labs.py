@@ -170,18 +170,9 @@ def test_bad_input_is_named_and_nothing_is_kept(refused, tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("*.pt"))
 
 
-def test_parameters_reach_the_loss_of_detection_whose_gradient_needs_long_steps():
+def test_parameters_reach_the_loss_of_detection():
     given = {"lam": 2.0, "normalized": True, "margin": 0.25, "memory": 0, "class_agnostic_weight": 0.5}
     loss = detection.make_loss(detection.DEFAULTS | given | {"scores": "log-odds"})
     assert isinstance(loss, OnProposals) and loss.scores == "log-odds" and loss.loss.memory is None
     inner = loss.loss.average_precision
     assert (inner.ranker.lam, inner.ranker.normalized, inner.margin) == (2.0, True, 0.25)
-    # As the lab's text says. So many proposals, of such a spread, are in a first batch of scenes.
-    generator = torch.Generator().manual_seed(0)
-    start = 0.17 * torch.randn(512, 21, generator=generator)
-    labels = torch.randint(1, 21, (512,), generator=generator) * (torch.rand(512, generator=generator) < 0.14)
-    published = detection.DEFAULTS | {"lam": 0.5, "normalized": True, "scores": "probability", "memory": 7}
-    for change, moves in (({}, False), ({"margin": 0.0}, True), ({"scores": "log-odds"}, True)):
-        logits = start.clone().requires_grad_()
-        detection.make_loss(published | change)(logits, labels).backward()
-        assert bool(logits.grad.any()) == moves, change

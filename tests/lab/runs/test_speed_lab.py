@@ -177,16 +177,3 @@ def test_without_a_budget_or_a_library_everything_is_told_to_be_missing(monkeypa
     rows = race([16], lambda size: Batch(size, dim=4).works([("FastAP", OURS), ("FastAP", PML)]), Limits(1))
     assert rows[0]["seconds"] > 0 and rows[1]["seconds"] is None
     assert re.match("not measured: .*pytorch_metric_learning", rows[1]["note"])
-
-
-def test_bad_parameters_are_named_before_anything_is_measured(refused, monkeypatch):
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    wrong = {
-        "got 'cuda' and no GPU": {"devices": ["cuda"]},
-        "multiples of per_class=4, got 126": {"batch_sizes": [126]},
-        "did you mean 'transcription'": {"longest": ["transcripton=10"]},
-        "longest must name a contender": {"longest": ["ours:10"]},
-        "texts such as 'transcription=1000000', got 'ours=ten'": {"longest": ["ours=ten"]},
-    }
-    refused((lambda x=x: speed.run({"devices": ["cpu"], **x}), ValueError, message) for message, x in wrong.items())
-    assert speed._devices(["auto", "cpu"]) == ["cpu"]

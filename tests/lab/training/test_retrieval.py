@@ -8,7 +8,6 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from rankedu import reference
 from ranklab.datasets import augment
 from ranklab.models import ConvNet
 from ranklab.training import ClassBalancedSampler, evaluate, train
@@ -42,24 +41,6 @@ def test_evaluate_restores_the_mode_repeats_itself_and_refuses_an_exploded_netwo
         nn.init.constant_(net.embed.weight, value)
         with pytest.raises(ValueError, match="find what made it: the input, or the network"):
             evaluate(net, glyphs)
-
-
-def test_evaluate_is_the_definition_for_leaves():
-    generator = torch.Generator().manual_seed(0)
-    images = torch.randint(0, 256, (31, 4, 4), generator=generator).byte()
-    leaves = torch.randint(0, 9, (31,), generator=generator)
-    leaves[0] = 99  # alone in its class: such a query does not count
-    scores = embed(flat(), images, strength=0.0).double()
-    scores, found = (scores @ scores.T).tolist(), []
-    for query, leaf in enumerate(leaves.tolist()):
-        others = [i for i in range(31) if i != query]
-        y, relevant = [scores[query][i] for i in others], [leaves[i].item() == leaf for i in others]
-        if any(relevant):
-            found.append((reference.recall_at_k(y, relevant, 1), reference.average_precision(y, relevant)))
-    expected = dict(zip(("R@1", "mAP"), torch.tensor(found).mean(0).tolist(), strict=True))
-    for labels in (leaves, torch.stack([leaves * 0, leaves // 2, leaves], dim=1)):
-        made = evaluate(flat(), Points(images=images, labels=labels), strength=0.0)
-        assert made == pytest.approx(expected, abs=1e-6)
 
 
 def trained(data, loss=neighbours, *, net_seed=0, **settings):

@@ -205,24 +205,6 @@ DAMAGED = [
 ]
 
 
-def test_check_tells_people_what_differs_is_missing_or_on_both_sides(tmp_path, monkeypatch):
-    make(tmp_path, "cub")
-    lines = str(check("cub", tmp_path)).splitlines()
-    assert lines[1].split() == ["✗", "train", "images", "200", "published:", "5,864"]
-    assert lines[2].split() == ["✓", "train", "species", "100", "as", "published"]
-    assert lines[-1] == "3 things differ." and "RaMBO, Sec. 5.1" in lines[-2]
-    folder = make(tmp_path, "sop")
-    counts = {"train": {"images": 3, "product": 2}, "test": {"images": 2, "product": 1}, "all": {"super-class": 2}}
-    monkeypatch.setitem(checking.PUBLISHED, "sop", replace(DATASETS["sop"], counts=counts))
-    assert check("sop", tmp_path).ok and str(check("sop", tmp_path)).endswith("Nothing differs.")
-    (folder / "mug_final" / "b_0.JPG").unlink()
-    with (folder / "Ebay_test.txt").open("a") as stream:
-        stream.write("\n6 1 1 bicycle_final/a_1.JPG\n")
-    missing, shared = check("sop", tmp_path).problems
-    assert "missing images: 1, " in missing and "b_0.JPG" in missing and "cvgl.stanford.edu" in missing
-    assert shared.startswith("classes in training and test: 1, ")
-
-
 def test_the_commands_list_and_check_them_and_the_table_of_the_book_has_every_count(tmp_path, voc, monkeypatch):
     make(tmp_path, "sop")
     monkeypatch.delenv("RANKEDU_DATA", raising=False)

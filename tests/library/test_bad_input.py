@@ -26,20 +26,23 @@ y, yes = torch.tensor([0.3, 0.1, 0.2]), torch.tensor([True, True, False])
 two_by_three = torch.rand(2, 3)
 e, ones, two = random(2, 6), torch.tensor([1, 1]), torch.tensor([[0, 1], [0, 1]])
 
-TAKE_SCORES = [
-    rank,
-    blackbox,
-    *(lambda s, f=f, **k: f(s, torch.ones(s.shape, dtype=torch.bool), **k) for f in (rank_among, blackbox.among)),
-    *(
-        lambda s, f=f, **k: f(s, torch.ones(s.shape), **k)
-        for f in (outranking_negatives, average_precision, metrics.map_at_r, ndcg, spearman, metrics.hierarchical_rank)
-    ),
-    *(lambda s, f=f, **k: f(s, torch.ones(s.shape), k=1, **k) for f in (metrics.recall_at_k, metrics.precision_at_k)),
-]
-TAKE_SCORES += [
-    lambda s, f=f, **k: f(s, torch.ones(s.shape).long(), **k)
-    for f in (metrics.average_set_intersection, metrics.average_precision_per_level)
-]
+
+def takes(function, kind=None, **settings):
+    """A call of a function of scores and where, with a label of 1 for each score, of this dtype, if it has any."""
+
+    def call(scores, where):
+        labels = [] if kind is None else [torch.ones(scores.shape, dtype=kind)]
+        return function(scores, *labels, where=where, **settings)
+
+    return call
+
+
+OF_RELEVANCE = (outranking_negatives, average_precision, metrics.map_at_r, ndcg, spearman, metrics.hierarchical_rank)
+OF_LEVELS = (metrics.average_set_intersection, metrics.average_precision_per_level)
+TAKE_SCORES = [takes(rank), takes(blackbox), takes(rank_among, torch.bool), takes(blackbox.among, torch.bool)]
+TAKE_SCORES += [takes(function, torch.float32) for function in OF_RELEVANCE]
+TAKE_SCORES += [takes(function, torch.float32, k=1) for function in (metrics.recall_at_k, metrics.precision_at_k)]
+TAKE_SCORES += [takes(function, torch.int64) for function in OF_LEVELS]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +60,7 @@ TAKE_SCORES += [
     ],
 )
 def test_scores_and_where(scores, where, error, message):
-    refused(*((lambda call=call: call(scores, where=where), error, message) for call in TAKE_SCORES))
+    refused(*((lambda call=call: call(scores, where), error, message) for call in TAKE_SCORES))
 
 
 def test_ranks_and_metrics():
@@ -206,12 +209,11 @@ def test_boxes_are_named_with_their_image():
         ("difficult", torch.tensor([0]), TypeError, "must be bool, got torch.int64"),
     ]
     for key, value, error, message in bad_boxes:
-        bad = [GOOD, GOOD | {key: value}]
-        detections = lambda bad=bad: evaluate_detections(bad, [GOOD, GOOD], n_classes=2)  # noqa: E731
-        truths = lambda bad=bad: evaluate_detections([GOOD, GOOD], bad, n_classes=2)  # noqa: E731
-        for name, call in (("detections", detections), ("truths", truths)):
-            if (name, key) not in (("detections", "difficult"), ("truths", "scores")):
-                refused((call, error, rf"{name}\[1\]\['{key}'\].*{message}"))
+        for name, other in (("detections", "scores"), ("truths", "difficult")):
+            if key in ("boxes", "labels", other):
+                images = {"detections": [GOOD, GOOD], "truths": [GOOD, GOOD], name: [GOOD, GOOD | {key: value}]}
+                with pytest.raises(error, match=rf"{name}\[1\]\['{key}'\].*{message}"):
+                    evaluate_detections(**images, n_classes=2)
 
 
 def test_detections():

@@ -12,8 +12,6 @@ from tools.results import claims
 
 from ranklab.claims import read_claims, read_protocol, read_searches, verdicts
 from ranklab.claims.protocol import DEALT
-from ranklab.experiments._weights import KEPT, weights_hash
-from ranklab.models.build import read_state
 from ranklab.runs import Record, collect_runs, keep_runs
 from ranklab.runs.packing import pack
 from ranklab.runs.results import write_json
@@ -98,17 +96,6 @@ def test_no_rule_is_younger_than_the_first_of_its_records():
     changed = commits("-M", "-G", "^  rule:", "--", *RULES)  # a file that moved, and stayed as it was, did not change
     records = commits("--", *TABLES)
     assert changed and records and changed[0] <= records[-1]
-
-
-def test_the_starts_that_are_kept_are_those_of_the_sums():
-    kept = {KEPT + path.stem: path for path in (RECORDS / "weights").glob("*.pt")}
-    assert len(kept) == 3 and all(KEPT + weights_hash(read_state(path)) == name for name, path in kept.items())
-    found, _ = collect_runs(RECORDS / "claims_cpu.jsonl")
-    for arm in ("happier beside the sums", "sum_triplet_semihard", "sum_normalized_softmax", "sum_proxy_nca_pp", "csl"):
-        records = [record for record in found if record.evidence["arm"] == arm]
-        assert len(records) == 10 and {record.parameters["weights"] for record in records} == set(kept), arm
-    page = (pairs.ROOT / "book" / "claims.md").read_text(encoding="utf-8")
-    assert (named := set(re.findall(KEPT + r"\w{16}", page))) and named <= set(kept)
 
 
 def test_the_lists_of_the_page_hold_no_record_that_the_verdicts_leave_out():

@@ -1,7 +1,6 @@
 """The equation index has no gap: all that the papers number is treated, with function and test, or says why not."""
 
 import re
-from collections import defaultdict
 from dataclasses import replace
 
 import equation_gaps
@@ -14,13 +13,6 @@ from rankedu import reference
 
 PRESETS = pairs.ROOT / "notebooks" / "labs" / "presets"
 CHAPTERS = sorted((pairs.ROOT / "book" / "chapters").glob("*.md"))
-#: What is known of each paper beside the list: its last numbers.
-LAST = {
-    "RaMBO": {"Eq.": 23, "Thm.": 1, "Prop.": 1, "Alg.": 1, "Fig.": 4, "Tab.": 8, "Sec.": 6, "Fn.": 2},
-    "RaMBO supp.": {"Eq.": 5, "Lemma": 1, "Prop.": 2, "Fig.": 2, "Tab.": 1, "Sec.": "C"},
-    "Smooth-AP supp.": {"Eq.": 1, "Fig.": "S7", "Tab.": "S2", "Sec.": 5},
-    "HAPPIER": {"Eq.": 7, "Fig.": 6, "Tab.": 6, "Sec.": 5, "Fn.": 2},
-}
 
 
 def test_there_is_no_gap_and_every_row_leads_to_a_function_a_test_and_a_place():
@@ -30,19 +22,6 @@ def test_there_is_no_gap_and_every_row_leads_to_a_function_a_test_and_a_place():
     assert [lost for row in rows if (lost := equation_gaps.unresolved(row))] == []
     wrong = {"function": "rankedu.rang", "test": "tests/library/test_ranks.py::test_nothing", "here": "chapter 1"}
     assert all(equation_gaps.unresolved(replace(rows[0], **{part: lost})) for part, lost in wrong.items())
-
-
-def test_the_list_has_every_number_up_to_the_last():
-    numbers = defaultdict(set)
-    for item in equation_index.items():
-        kind, _, number = item.number.partition(" ")
-        numbers[item.paper, kind].add(number)
-    assert set(numbers) == {(paper, kind) for paper, kinds in LAST.items() for kind in kinds}
-    for (paper, kind), found in numbers.items():
-        letter, last = re.fullmatch(r"(S?)(\w+)", str(LAST[paper][kind])).groups()
-        first = 2 if (paper, kind) == ("RaMBO supp.", "Prop.") else 1  # the other one is in the paper
-        wanted = "ABC" if last == "C" else [f"{letter}{number}" for number in range(first, int(last) + 1)]
-        assert {number for number in found if re.fullmatch(r"S?\d+|[A-Z]", number)} == set(wanted), (paper, kind)
 
 
 def test_the_page_has_every_item_once_and_every_link_a_target_and_parts_lead_to_no_circle():

@@ -66,24 +66,6 @@ def test_with_cross_entropy_it_is_torchvisions():
         torch.testing.assert_close(net(batch()[0]), original(batch()[0]))
 
 
-def test_the_loss_sees_what_the_heads_saw():
-    class Spy(nn.Module):
-        def forward(self, logits, labels):
-            self.seen = logits.detach(), labels
-            return logits.square().sum()
-
-    loss, marks = Spy(), []
-    net = narrow(loss)
-    net.roi_heads.mark = lambda stage: marks.append((stage, hasattr(loss, "seen")))
-    losses, _ = step(net)
-    assert marks == [("scored", False), ("judged", True)]
-    logits, labels = net.roi_heads.last
-    assert logits.shape == (2 * 16, 5) and labels.shape == (2 * 16,) and not logits.requires_grad
-    assert torch.equal(logits, loss.seen[0]) and torch.equal(labels, loss.seen[1])
-    torch.testing.assert_close(losses["loss_classifier"], logits.square().sum())
-    torch.testing.assert_close(losses["cross_entropy"], nn.functional.cross_entropy(logits, labels))
-
-
 def test_all_proposals_of_a_test_set_can_be_judged_and_pictures_may_be_empty():
     net = narrow().eval()
     images, targets = batch(3, 0, 2)

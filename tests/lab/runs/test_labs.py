@@ -16,7 +16,6 @@ from ranklab.experiments.detection_data import Findings
 from ranklab.methods import make_loss
 from ranklab.runs import find_labs, list_labs, list_presets, read_parameters
 from ranklab.runs.parameters import check_parameters
-from ranklab.training import loop
 
 LABS = find_labs()
 TRAINING = {"retrieval": retrieval, "hierarchical_retrieval": hierarchical_retrieval}
@@ -90,46 +89,32 @@ def test_the_lab_sodeep_runs(execute):
     assert all(row["steps"] == 2 and row["error, uniform"] > 0 and row["guessing"] == 1.2 for row in found["rows"])
 
 
-GLYPHS = {"loss": "smooth_ap", "batch_size": 16, "dim": 8}
-GLYPHS |= {"batch_sizes": [16], "batches": 3, "images": 32, "memories": [1], "ages": [1, 4]}
-#: What is trained until it is killed: parameters, and the function that makes a step.
-KILLED = {
-    minibatch_statistics: (GLYPHS, (loop, "one_step")),
-    detection: (SCENES | {"memory": 2}, (ranklab.training.detection, "detector_step")),
-}
-
-
-@pytest.mark.usefixtures("few", "interruptible")
-@pytest.mark.parametrize("lab", KILLED)
-def test_a_run_that_was_killed_goes_on_to_the_same_numbers(lab, tmp_path, monkeypatch):
-    parameters, step = KILLED[lab]
-    parameters = {"steps": 4, "checkpoint_every": 1, **parameters}
-    free = {} if lab is minibatch_statistics else {"pictures": False}
-    one_step, steps = getattr(*step), count(1)
+@pytest.mark.usefixtures("interruptible")
+def test_a_run_that_was_killed_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
+    """In the lab of detection; what retrieval leaves to go on with is tested with its training."""
+    detector_step, steps = ranklab.training.detection.detector_step, count(1)
 
     def measured(folder, **changed):
-        outcome = lab.run(parameters | free | changed, folder, progress=False)
-        outcome = getattr(outcome, "outcome", outcome)
+        given = SCENES | {"memory": 2, "steps": 4, "checkpoint_every": 1, "pictures": False} | changed
+        outcome = detection.run(given, folder, progress=False)
         return outcome, {name: value for name, value in outcome.metrics.items() if name not in {"seconds", *SHARES}}
 
     def stopping(*arguments, **options):
         if next(steps) == 3:
             signal.raise_signal(signal.SIGINT)
-        return one_step(*arguments, **options)
+        return detector_step(*arguments, **options)
 
     whole, expected = measured(tmp_path / "whole")
-    monkeypatch.setattr(*step, stopping)
+    monkeypatch.setattr(ranklab.training.detection, "detector_step", stopping)
     with pytest.raises(KeyboardInterrupt):
         measured(tmp_path / "killed")
-    outcome, found = measured(tmp_path / "killed", **({"pictures": True} if lab is detection else {}))
+    outcome, found = measured(tmp_path / "killed", pictures=True)
     assert found == pytest.approx(expected, abs=0, rel=0, nan_ok=True)
     assert outcome.history.losses == whole.history.losses and outcome.history.interrupted == [2]
-    if lab is detection:
-        assert torch.equal(outcome.ap.nan_to_num(2), whole.ap.nan_to_num(2))
-        assert whole.findings is None and outcome.findings is not None, "pictures change no number"
+    assert torch.equal(outcome.ap.nan_to_num(2), whole.ap.nan_to_num(2))
+    assert whole.findings is None and outcome.findings is not None, "pictures change no number"
     outcome.close()
-    kept = ["detections.npz"] if lab is detection else []
-    assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == [*kept, "net.pt"]
+    assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == ["detections.npz", "net.pt"]
 
 
 @pytest.mark.usefixtures("few")

@@ -180,12 +180,3 @@ def test_a_faster_rcnn_learns_from_the_ap_loss_and_is_evaluated(tmp_path):
     nn.init.constant_(net.roi_heads.box_head.fc6.weight, torch.nan)
     with pytest.raises(FloatingPointError, match="loss must stay finite, got nan at step 1 "):
         train_detector(net, train, steps=1, **settings)
-
-
-def test_in_16_bits_and_on_a_gpu_where_there_is_one():
-    net, test = detector().to("cuda" if torch.cuda.is_available() else "cpu"), Scenes("test", images=2)
-    settings = {"steps": 2, "batch_size": 2, "lr": 1e-3, "test": test, "progress": False}
-    history = train_detector(net, Scenes("train", images=4), recipe=Recipe(amp=True), **settings)
-    assert len(history.losses) == 2 and history.loss_seconds > 0
-    assert all(parameter.dtype == torch.float32 and parameter.isfinite().all() for parameter in net.parameters())
-    assert {found["boxes"].device.type for found in detect(net, test)} == {"cpu"}

@@ -37,6 +37,9 @@ PARTS = {
     ),
     "lab": (["lab/ranklab/*/*.py"], ["tests/lab", "lab/ranklab"]),
 }
+#: What tests import of others, which takes most of the time of a fork.
+SHARED = ("hypothesis", "numpy", "pycocotools.cocoeval", "pytest", "pytorch_metric_learning.losses")
+SHARED += ("pytorch_metric_learning.miners", "scipy.stats", "sklearn.metrics", "sympy", "torch", "typer.testing")
 LIMIT = 150  # seconds a mutant
 
 
@@ -122,7 +125,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     by_line, seconds = reached(asked.part)
-    for library in ("hypothesis", "numpy", "pytest", "torch"):
+    for library in SHARED:
         importlib.import_module(library)  # the forks then have it
     listed = (ROOT / "tests" / "equivalent.txt").read_text("utf-8").splitlines()[1:]
     known = [line.rpartition(" | ")[0].split(" | ", 1) for line in listed]

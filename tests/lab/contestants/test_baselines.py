@@ -193,6 +193,7 @@ BAD = [
     (lambda: proxies()(x, labels + 1), ValueError, "from 0 to n_classes - 1 = 3, got 4"),
     (lambda: baseline("n_pair")(x, labels, None, x + 1, labels), ValueError, "ref_emb must be None"),
     (lambda: baseline("contrastive")(x, labels, None, x), ValueError, "must be given together"),
+    (lambda: baseline("contrastive")(x, labels[:, None]), ValueError, "labels must have the shape"),
     (lambda: baseline("angular")(x, labels, None, x[:, 1:], labels), ValueError, r"\(batch, 8\), got"),
     (lambda: SumOverLevels(baseline("contrastive"), labels), TypeError, "make_loss must make the loss"),
     (lambda: levels(paths[:0]), ValueError, r"with n, L >= 1, got \(0, 3\)"),

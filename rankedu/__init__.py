@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rankedu import blackbox, hierarchy, landscapes, losses, memory, metrics, proofs, rankers, reference, solvers
     from rankedu._fast.switch import readable
-    from rankedu.ranks import outranking_negatives, rank, rank_among
+    from rankedu.ranks import outranking_negatives, rank, rank_among, where_of
 
 __version__ = "0.1.0"
 
@@ -32,10 +32,11 @@ __all__ = [
     "readable",
     "reference",
     "solvers",
+    "where_of",
 ]
 
 #: What stands in a part and is offered here: name → module.
-_OFFERED = dict.fromkeys(("outranking_negatives", "rank", "rank_among"), "rankedu.ranks")
+_OFFERED = dict.fromkeys(("outranking_negatives", "rank", "rank_among", "where_of"), "rankedu.ranks")
 _OFFERED["readable"] = "rankedu._fast.switch"
 
 

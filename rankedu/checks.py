@@ -48,8 +48,11 @@ SHORTEST = 1e-12
 
 
 def check_tensor(values: Any, name: str) -> None:
-    """A tensor; words are numbered."""
+    """A tensor; words are numbered, and lists of different lengths are padded."""
     if isinstance(values, Tensor):
+        if values.is_nested:
+            padded = f"{name}.to_padded_tensor(0.0), with where=rankedu.where_of([len(y) for y in {name}.unbind()])"
+            raise TypeError(f"{name} must have rows of one length, got a nested tensor (pad it: {padded})")
         return
     words = getattr(getattr(values, "dtype", None), "kind", "") in ("U", "S", "O")  # of a NumPy array
     words |= isinstance(values, (list, tuple)) and any(isinstance(value, str) for value in values)

@@ -3,6 +3,7 @@ r"""Ranks: the staircase that the book differentiates.
 Everything here follows from one stable sort: ranks are counts of items seen so far, going down the sorted list.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -10,9 +11,18 @@ from torch import Tensor
 
 from rankedu._fast import packed
 from rankedu._fast.switch import READABLE
-from rankedu.checks import check_choice, check_mask, check_not_nan, check_values, check_where, relevant_items
+from rankedu.checks import (
+    check_choice,
+    check_count,
+    check_integers,
+    check_mask,
+    check_not_nan,
+    check_values,
+    check_where,
+    relevant_items,
+)
 
-__all__ = ["outranking_negatives", "rank", "rank_among"]
+__all__ = ["outranking_negatives", "rank", "rank_among", "where_of"]
 
 MANY = 8192  # scores from which packed keys are worth their overhead
 
@@ -140,3 +150,27 @@ def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | N
     """
     positive = relevant_items(scores, relevance, where)
     return rank(scores, where=where) * positive - rank_among(scores, positive)
+
+
+def where_of(lengths: Tensor | Sequence[int], n: int | None = None) -> Tensor:
+    """Mark who takes part in lists of different lengths: of each padded row the first so many, (..., n) bool.
+
+    ``lengths``, (...), are ints from 0 to ``n``, by default the largest of them. What is padded with does not matter.
+    O(queries · n). Explained in chapter 1. Raises TypeError for lengths that are no ints; ValueError for
+    negative ones, or longer ones than n.
+
+    >>> where_of([2, 3])
+    tensor([[ True,  True, False],
+            [ True,  True,  True]])
+    >>> lists = [torch.tensor([0.5, 0.9]), torch.tensor([0.1, 0.3, 0.2])]
+    >>> rank(torch.nn.utils.rnn.pad_sequence(lists, batch_first=True), where=where_of([len(y) for y in lists]))
+    tensor([[2, 1, 0],
+            [3, 1, 2]])
+    """
+    sizes = torch.as_tensor(lengths)
+    check_integers(sizes, "lengths", "how many items each list has")
+    most = int(sizes.max()) if sizes.numel() else 0
+    n = max(most, 1) if n is None else check_count(n, "n", least=max(most, 1), hint="as long as the longest list")
+    if sizes.numel() and int(sizes.min()) < 0:
+        raise ValueError(f"lengths must be >= 0, got {int(sizes.min())} (how many items each list has)")
+    return torch.arange(n, device=sizes.device) < sizes.unsqueeze(-1)

@@ -1,6 +1,7 @@
 """Bad input: which parameter, what was expected, what came, and what to do."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ import sympy
 import torch
 from drawn import random, refused
 
-from rankedu import hierarchy, landscapes, losses, metrics, outranking_negatives, rank, rank_among, rankers
+import rankedu
+from rankedu import hierarchy, landscapes, losses, metrics, outranking_negatives, rank, rank_among, rankers, where_of
 from rankedu.blackbox import differentiate, interpolate
 from rankedu.checks import check_not_nan
 from rankedu.hierarchy import levels, relevance
@@ -329,6 +331,26 @@ def test_settings_of_losses():
         (lambda r: 0.0): (TypeError, "got float"),
     }
     refused(*((lambda w=w: losses.RecallLoss(blackbox, weights=w), *told) for w, told in weights.items()))
+
+
+def test_nested_tensors_and_lengths():
+    """What the message says can be written as it stands."""
+    nested = torch.nested.nested_tensor([y, y[:2]])
+    with pytest.raises(TypeError, match="relevance must have rows of one length"):
+        losses.HAPLoss()(two_by_three, nested)
+    for loss in (losses.HAPLoss(), losses.APLoss(blackbox), losses.NDCGLoss(blackbox)):
+        with pytest.raises(TypeError, match="scores must have rows of one length, got a nested tensor") as refusal:
+            loss(nested, nested)
+        code = re.search(r"pad it: (.*), with (where=.*)\)$", str(refusal.value))
+        grades = torch.tensor([[0, 1, 0], [1, 0, 0]])
+        padded = eval(f"loss({code[1]}, grades, {code[2]})", {"scores": nested, **vars()}, {"rankedu": rankedu})
+        assert padded == (loss(y, grades[0]) + loss(y[:2], grades[1, :2])) / 2
+    assert where_of(torch.tensor([[0, 2], [1, 1]]), 3).shape == (2, 2, 3) and where_of(torch.zeros(0).long(), 2).shape == (0, 2)
+    refused(
+        (lambda: where_of([2.5]), TypeError, "lengths must be integers, got torch.float32"),
+        (lambda: where_of([1, -1]), ValueError, "lengths must be >= 0, got -1"),
+        (lambda: where_of([4, 1], 3), ValueError, r"n must be >= 4, got 3 \(as long as"),
+    )
 
 
 def test_scores_and_relevance_of_losses():

@@ -23,6 +23,8 @@ COMMANDS = {
         "rankedu evaluate pixels.npy labels.csv --metrics ap,recall@1,h-ap --json result.json",
         "rankedu evaluate pixels.npy labels.csv --columns character --metrics map@r,r@1,r@10 --json -",
     ],
+    "documents_for_a_query": ["python documents_for_a_query.py"],
+    "texts_and_pictures": ["python texts_and_pictures.py"],
 }
 
 

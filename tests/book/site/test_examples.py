@@ -18,7 +18,7 @@ from rankedu.cli import app
 from ranklab import contestants, training
 
 EXAMPLES = pairs.ROOT / "book" / "examples"
-PAGE = (pairs.ROOT / "book" / "use-it.md").read_text(encoding="utf-8")
+PAGE, LISTS = ((pairs.ROOT / "book" / f"{page}.md").read_text(encoding="utf-8") for page in ("use-it", "lists"))
 
 
 def session(page: str, known: dict) -> dict:
@@ -75,17 +75,24 @@ def test_a_dump_is_evaluated_from_files_and_from_arrays(run):
     assert {name: told["metrics"][name] for name in ("average_precision", "h_ap")}.items() <= found.items()
 
 
+def test_lists_of_documents_and_two_towers_are_learned(run):
+    found = run("documents_for_a_query", "20")["found"]
+    assert all((found[name][0] > found["untrained"][0] + 0.2).all() for name in found if not name.startswith(("un", "wi")))
+    found = run("texts_and_pictures", "20")["found"]
+    assert all((found[name] > found["untrained"] + 0.1).all() for name in found if name != "untrained")
+
+
 def test_an_example_is_short_and_on_the_page_with_what_this_script_printed():
     known, scripts = json.loads(record_examples.RECORD.read_text(encoding="utf-8")), sorted(EXAMPLES.glob("*.py"))
     assert {script.stem for script in scripts} == set(record_examples.COMMANDS)
     for script in scripts:
         name = script.stem
-        assert len(script.read_text(encoding="utf-8").splitlines()) < 60
+        assert len(script.read_text(encoding="utf-8").splitlines()) < 65
         assert known[name] == record_examples.fingerprint(name), "run `python book/tools examples`"
         shown = (EXAMPLES / f"{name}.txt").read_text(encoding="utf-8")
         assert all(f"$ {command}\n" in shown for command in record_examples.COMMANDS[name])
-        assert all(f"```{{literalinclude}} examples/{name}.{kind}" in PAGE for kind in ("py", "txt")), name
-        assert f"{{download}}`{name}.py <examples/{name}.py>`" in PAGE
+        assert all(f"```{{literalinclude}} examples/{name}.{kind}" in PAGE + LISTS for kind in ("py", "txt")), name
+        assert f"{{download}}`{name}.py <examples/{name}.py>`" in PAGE + LISTS
 
 
 @pytest.mark.filterwarnings("ignore:.*GradScaler")
@@ -120,6 +127,12 @@ def test_what_the_page_says_to_write_instead_can_be_written():
     assert len(written) >= 9
     for code in written:
         assert isinstance(eval(code, known), (torch.nn.Module, training.ClassBalancedSampler)), code
+
+
+def test_the_page_of_lists_answers_as_printed():
+    state = torch.get_rng_state()
+    session(LISTS, {})
+    torch.set_rng_state(state)
 
 
 def test_the_idea_in_thirty_minutes_answers_as_printed_and_its_losses_push_as_it_says():

@@ -345,7 +345,8 @@ def test_nested_tensors_and_lengths():
         grades = torch.tensor([[0, 1, 0], [1, 0, 0]])
         padded = eval(f"loss({code[1]}, grades, {code[2]})", {"scores": nested, **vars()}, {"rankedu": rankedu})
         assert padded == (loss(y, grades[0]) + loss(y[:2], grades[1, :2])) / 2
-    assert where_of(torch.tensor([[0, 2], [1, 1]]), 3).shape == (2, 2, 3) and where_of(torch.zeros(0).long(), 2).shape == (0, 2)
+    assert where_of(torch.tensor([[0, 2], [1, 1]]), 3).shape == (2, 2, 3)
+    assert where_of(torch.zeros(0).long(), 2).shape == (0, 2)
     refused(
         (lambda: where_of([2.5]), TypeError, "lengths must be integers, got torch.float32"),
         (lambda: where_of([1, -1]), ValueError, "lengths must be >= 0, got -1"),

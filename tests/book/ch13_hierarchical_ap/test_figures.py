@@ -6,7 +6,7 @@ import torch
 from rankbook.ch13_hierarchical_ap import explorables, figures, study
 from rankbook.kit import style
 from rankedu.hierarchy import relevance
-from rankedu.metrics import average_precision_per_level, hierarchical_average_precision
+from rankedu.metrics import average_precision, average_precision_per_level, hierarchical_average_precision
 
 
 def test_fig_1_has_equal_ap_and_unequal_h_ap():
@@ -83,6 +83,25 @@ def test_what_h_ap_misses_is_a_sum_over_inversions_and_fails_for_a_negative_rele
     assert 1 - hierarchical_average_precision(scores, rel) > 0.4 > missed(rel, scores) == 0, "a tie, broken by position"
     with pytest.raises(ValueError, match="relevance"):
         hierarchical_average_precision(study.order_of(2), torch.tensor([-1.0, 2.0]))
+
+
+@pytest.mark.filterwarnings("ignore:Eq. 4")
+def test_at_the_ends_of_alpha_stand_the_ap_of_the_leaves_and_shares_and_without_leaves_another_ap():
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(50):
+        levels = torch.cat([torch.arange(4), torch.randint(0, 4, (8,), generator=generator)])
+        scores = torch.rand(12, generator=generator, dtype=torch.float64)
+        shares = (levels > 0) / levels.bincount()[levels].double()
+        unshared = average_precision(scores, levels > 0).item()
+        for rel, wanted in (
+            (relevance(levels, 300.0), average_precision(scores, levels == 3).item()),
+            (relevance(levels, 1e-9), hierarchical_average_precision(scores, shares).item()),
+            ((levels.double() / 3) ** 1e-9, unshared),
+        ):
+            assert hierarchical_average_precision(scores, rel).item() == pytest.approx(wanted, abs=1e-6)
+    levels, scores = torch.tensor([1, 2, 0, 2]), study.order_of(4)
+    found = hierarchical_average_precision(scores, relevance(levels, 300.0, n_levels=3)).item()
+    assert found == pytest.approx(average_precision(scores, levels == 2).item()), "no leaf occurs"
 
 
 def test_a_sinking_stranger_lowers_nothing_and_ends_at_1():

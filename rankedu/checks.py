@@ -203,7 +203,7 @@ def as_relevance(relevance: Tensor, scores: Tensor, where: Tensor | None = None)
         odd &= where
     if odd.any():
         value = relevance[odd][0].item()
-        hint = "grades are for NDCGLoss, HAPLoss or ndcg(); class ids for OnEmbeddings(loss); else use relevance > 0 or the like"
+        hint = "grades are for NDCGLoss, HAPLoss or ndcg(); class ids for OnEmbeddings(loss); else use relevance > 0"
         hint = "leave padding out by where=relevance >= 0" if value < 0 else hint
         raise ValueError(f"relevance must be bool, or 0 and 1, got {value} ({hint})")
     return positive

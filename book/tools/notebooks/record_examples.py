@@ -1,4 +1,4 @@
-"""Run the example scripts as a reader would, and keep what they print for the page "Use it in your project".
+"""Run the example scripts as a reader would, and keep what they print for the pages that show them.
 
 `python book/tools examples` runs those that have changed since.
 """
@@ -16,6 +16,13 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 RECORD = EXAMPLES / "recorded.json"
 #: What is typed for each script, in one folder, in this order.
 COMMANDS = {
+    "draw_letters": [
+        "python draw_letters.py",
+        "rankedu train letters --steps 100",
+        "head -n 24 letters-trained/card.md",
+        "rankedu train letters --steps 100 --loss contrastive --out letters-contrastive",
+    ],
+    "in_plain_pytorch": ["python draw_letters.py", "python in_plain_pytorch.py"],
     "with_pytorch_metric_learning": ["python with_pytorch_metric_learning.py"],
     "with_a_memory": ["python with_a_memory.py", "rankedu evaluate embeddings.npy classes.csv"],
     "evaluate_a_dump": [
@@ -39,7 +46,8 @@ def run(name: str) -> str:
     found = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     printed = []
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copy(EXAMPLES / f"{name}.py", folder)
+        for script in EXAMPLES.glob("*.py"):
+            shutil.copy(script, folder)
         for command in COMMANDS[name]:
             surroundings = {**os.environ, "OMP_NUM_THREADS": "1", "PATH": found}
             done = subprocess.run(command.split(), cwd=folder, env=surroundings, capture_output=True, text=True)

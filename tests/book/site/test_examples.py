@@ -18,7 +18,8 @@ from rankedu.cli import app
 from ranklab import contestants, training
 
 EXAMPLES = pairs.ROOT / "book" / "examples"
-PAGE, LISTS = ((pairs.ROOT / "book" / f"{page}.md").read_text(encoding="utf-8") for page in ("use-it", "lists"))
+PAGES = [(pairs.ROOT / "book" / f"{page}.md").read_text(encoding="utf-8") for page in ("use-it", "lists", "your-files")]
+PAGE, LISTS, _ = PAGES
 
 
 def session(page: str, known: dict) -> dict:
@@ -83,6 +84,12 @@ def test_lists_of_documents_and_two_towers_are_learned(run):
     assert all((found[name] > found["untrained"] + 0.1).all() for name in found if name != "untrained")
 
 
+def test_letters_are_drawn_and_plain_pytorch_learns_to_find_those_that_it_never_saw(run, capsys):
+    run("draw_letters", "8")
+    found = run("in_plain_pytorch", "25")
+    assert found["after"] > found["before"] + 0.1 and capsys.readouterr().out.startswith("368 pictures in 46 folders\n")
+
+
 def test_an_example_is_short_and_on_the_page_with_what_this_script_printed():
     known, scripts = json.loads(record_examples.RECORD.read_text(encoding="utf-8")), sorted(EXAMPLES.glob("*.py"))
     assert {script.stem for script in scripts} == set(record_examples.COMMANDS)
@@ -92,8 +99,9 @@ def test_an_example_is_short_and_on_the_page_with_what_this_script_printed():
         assert known[name] == record_examples.fingerprint(name), "run `python book/tools examples`"
         shown = (EXAMPLES / f"{name}.txt").read_text(encoding="utf-8")
         assert all(f"$ {command}\n" in shown for command in record_examples.COMMANDS[name])
-        assert all(f"```{{literalinclude}} examples/{name}.{kind}" in PAGE + LISTS for kind in ("py", "txt")), name
-        assert f"{{download}}`{name}.py <examples/{name}.py>`" in PAGE + LISTS
+        kinds, pages = ("txt",) if name == "draw_letters" else ("py", "txt"), "".join(PAGES)
+        assert all(f"```{{literalinclude}} examples/{name}.{kind}" in pages for kind in kinds), name
+        assert f"{{download}}`{name}.py <examples/{name}.py>`" in pages
 
 
 @pytest.mark.filterwarnings("ignore:.*GradScaler")

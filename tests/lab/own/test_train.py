@@ -116,7 +116,7 @@ def test_a_table_is_a_hierarchy_and_a_network_that_knows_something_gives_frozen_
     monkeypatch.setenv("RANKEDU_DATA", str(tmp_path / "cache"))
     done = given(table(), *QUICK, "--out", "deep")
     assert done.exit_code == 0 and "R@1 of group" in done.output and "H-AP" in done.output
-    assert "(Blackbox H-AP), lam=auto, margin=0.05" in (tmp_path / "deep" / "card.md").read_text(encoding="utf-8")
+    assert "happier (HAPPIER), as published" in (tmp_path / "deep" / "card.md").read_text(encoding="utf-8")
     frozen = [table(), *QUICK, "--frozen", "--weights", "deep/model.pt", "--loss", "contrastive"]
     done = given(*frozen, "--out", "quick")
     assert done.exit_code == 0 and "frozen features" in done.output, done.output

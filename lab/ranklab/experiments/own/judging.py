@@ -94,7 +94,7 @@ def queries(embeddings: Tensor, test: OwnPictures, precision: Tensor, path: Path
     best, worst = (_spread(order, leaves.tolist(), most) for order in (ranked, ranked[::-1]))
     cell, unit = SIDE + 6, torch.nn.functional.normalize(embeddings.double(), dim=1)
     width = (RESULTS + 1) * cell + 12
-    figure = Figure(figsize=(13, 0.62 * SHOWN + 0.6), layout="constrained")
+    figure = Figure(figsize=(13, 0.62 * SHOWN + 0.9), layout="constrained")
     for axes, chosen, title in zip(figure.subplots(1, 2), (best, worst), ("ten best", "ten worst"), strict=True):
         sheet = Image.new("RGB", (width, len(chosen) * cell), "white")
         for row, query in enumerate(chosen):

@@ -31,7 +31,7 @@ from ranklab.training import train as train_by
 from ranklab.training.retrieval import embed
 
 #: A loss of classes, and one of a hierarchy, where none is asked for.
-LOSSES = ("rambo_log", "blackbox_hap")
+LOSSES = ("rambo_log", "happier")
 #: All that decides what comes out, beside the pictures; None stands for what fits, see `settled`.
 SETTINGS: dict[str, Any] = {
     "loss": None,

@@ -153,13 +153,18 @@ def as_ranked(
 
 
 def strength(ranker: Any, scores: Tensor, gradient: Tensor, members: Tensor | None) -> float:
-    """λ of a blackbox ranker for a step along this gradient: as given, or, of "auto", slowly what the pairs ask for."""
+    """λ of a blackbox ranker for a step along this gradient: as given, or, of "auto", slowly what the pairs ask for.
+
+    And never so short that the step reaches nobody, whatever it was before.
+    """
+    least = 0.0
     if ranker.auto and (ranker.training or math.isnan(ranker.lam)):
         lam, _ = crossings(scores, gradient, members)
         if len(lam):
-            asked = 1.001 * float(lam.quantile(ranker.share))  # just beyond the place where two items meet
+            found = 1.001 * lam.quantile(lam.new_tensor([0.0, ranker.share]))  # just beyond where two items meet
+            least, asked = found.tolist()
             ranker.lam = asked if math.isnan(ranker.lam) else ranker.lam ** (1 - FOLLOW) * asked**FOLLOW
-    return 1.0 if math.isnan(ranker.lam) else float(ranker.lam)
+    return 1.0 if math.isnan(ranker.lam) else max(float(ranker.lam), least)
 
 
 class _Known(torch.autograd.Function):

@@ -10,7 +10,7 @@ from rankedu._fast.gradient import crossings, strength
 from rankedu.blackbox import differentiate
 from rankedu.checks import check_lam, warn_caller
 from rankedu.rankers.base import Ranker, wide
-from rankedu.rankers.reach import LongStepWarning, NoStepWarning
+from rankedu.rankers.reach import SHARE, LongStepWarning, NoStepWarning
 from rankedu.ranks import rank
 
 
@@ -23,7 +23,7 @@ class BlackboxRanker(Ranker):
     ----------
     lam : float or "auto"
         Strength λ > 0 of the interpolation: the further apart the scores, the larger it must be. "auto" takes it from
-        the data: at the first batch the λ at which half of the pairs change places in which the gradient raises the
+        the data: at the first batch the λ at which a tenth of the pairs change places in which the gradient raises the
         lower item and not the other, then slowly what later batches would take. It is in ``state_dict``.
     normalized : bool
         Divide the ranks by the number n of items that take part in the row; those among members too, so that the ratio
@@ -57,7 +57,7 @@ class BlackboxRanker(Ranker):
         super().__init__()
         self.auto = isinstance(lam, str) and lam == "auto"
         self.lam = math.nan if self.auto else check_lam(lam)  # type: ignore[arg-type]
-        self.share = 0.5  # of the pairs, for "auto"
+        self.share = SHARE  # of the pairs, for "auto"
         self.normalized = bool(normalized)
         self._told = False
 

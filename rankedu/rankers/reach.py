@@ -11,6 +11,9 @@ from rankedu._fast.gradient import crossings as crossings
 from rankedu._fast.switch import readable
 from rankedu.checks import check_number
 
+#: Of the pairs that are to change places, how many the steps of lam="auto" reach.
+SHARE = 0.1
+
 
 class NoStepWarning(UserWarning):
     """No step of a blackbox ranker reaches the next item, so the whole gradient is 0 and nothing is learnt."""
@@ -20,7 +23,7 @@ class LongStepWarning(UserWarning):
     """The steps of a blackbox ranker are longer than all distances: the gradient no longer depends on the scores."""
 
 
-def suggest_lam(loss: nn.Module, scores: Tensor, relevance: Tensor, *, share: float = 0.5, **options: Any) -> float:
+def suggest_lam(loss: nn.Module, scores: Tensor, relevance: Tensor, *, share: float = SHARE, **options: Any) -> float:
     """Find the λ of a loss's blackbox ranker from a batch: what ``lam="auto"`` takes first.
 
     Parameters
@@ -31,6 +34,7 @@ def suggest_lam(loss: nn.Module, scores: Tensor, relevance: Tensor, *, share: fl
         What the loss takes: scores and relevance, or of :class:`~rankedu.losses.OnEmbeddings` embeddings and labels.
     share : float
         Of the pairs in which a relevant item stands under an irrelevant one, how many the steps reach, in (0, 1].
+        Default: a tenth.
     **options
         What the loss takes besides, as ``where``.
 
@@ -48,8 +52,8 @@ def suggest_lam(loss: nn.Module, scores: Tensor, relevance: Tensor, *, share: fl
     >>> from rankedu.losses import APLoss
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([False, False, True])
-    >>> round(suggest_lam(APLoss(BlackboxRanker(4.0)), scores, relevance), 2)  # 0.1/(1/3²) and 0.2/(1/3²)
-    1.35
+    >>> round(suggest_lam(APLoss(BlackboxRanker(4.0)), scores, relevance), 2)  # 0.1/(1/3²) is 0.9, then 0.2/(1/3²)
+    0.99
     """
     from rankedu.rankers.blackbox import BlackboxRanker
 

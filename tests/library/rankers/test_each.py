@@ -1,5 +1,6 @@
 """What is a ranker's own: Algorithm 1 written out, steps point by point, the coins that a histogram averages over."""
 
+import contextlib
 import copy
 import math
 import warnings
@@ -337,6 +338,14 @@ def test_auto_begins_with_the_first_batch_and_follows_slowly():
     loss.eval()
     gradient(loss, *first)
     assert loss.ranker.lam == pytest.approx(expected)
+
+
+def test_auto_reaches_somebody_at_once_where_scores_collapse():
+    loss = OnEmbeddings(LOSSES["recall"]("auto"))
+    loss.loss.ranker.lam = 1e-3
+    for surroundings in (contextlib.nullcontext, readable):
+        with surroundings():
+            assert gradient(loss, *collapsed(4, 4)).any() and loss.loss.ranker.lam < 1e-2
 
 
 def test_auto_is_told_and_kept():

@@ -56,6 +56,17 @@ def rows(shrink: int = 1) -> list[Row]:
         Row("losses; average precision: 1e6-50%", ap(RELEASED, n=10**6, share=0.5), {SORTS: 1.1}, 5),
         Row("losses; average precision: 1e7-1%", ap(n=10**7), {SORTS: 0.3}, 3),
         Row("losses; rank layer", of_list("rank layer", SORTS, RELEASED, n=10**6), {SORTS: 1.0}),
+        *(
+            Row(
+                f"losses; λ from the data: {what}-{size}",
+                of(works.lam_from_data, what, size),
+                {works.FIXED: goal},
+                41,
+                8.0,
+            )
+            for size in (128, 1024)
+            for what, goal in (("check", 1.05), ("auto", 2.0), ("suggestion", 10.0))
+        ),
         Row("losses; mean average precision with memory", of(works.map_with_memory, 512), rounds=15),
         Row("long lists; memory: ap", of(works.list_memory, "AP", 10**7), {BYTES: 20}),
         Row("long lists; memory: recall", of(works.list_memory, "recall", 10**7)),

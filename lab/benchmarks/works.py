@@ -20,10 +20,10 @@ from torch.nn.functional import normalize
 from torch.profiler import ProfilerActivity, profile
 
 from rankedu import landscapes, rank, readable
-from rankedu.losses import APLoss, HAPLoss, MAPLoss, RecallLoss, SmoothAPLoss, SupAPLoss
+from rankedu.losses import APLoss, HAPLoss, MAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
 from rankedu.memory import ScoreMemory
 from rankedu.metrics import evaluate_detections, evaluate_retrieval
-from rankedu.rankers import BlackboxRanker, SigmoidRanker
+from rankedu.rankers import BlackboxRanker, SigmoidRanker, suggest_lam
 from ranklab.experiments.speed import contestants
 from ranklab.experiments.speed.contestants import LIMIT, LISTS, OURS, PRODUCT, Batch, List, alone, step
 from ranklab.experiments.speed.stopwatch import Work, peak_of, told
@@ -32,6 +32,7 @@ Comparison = tuple[dict[str, Work], Callable[[], dict[str, float]]]
 ROOT = Path(__file__).resolve().parents[2]
 FINE = (*(f"recall_at_{k}" for k in (1, 10, 100, 1000)), "average_precision", "map_at_r")
 GRADED = (*FINE, "h_ap", "asi", "ndcg")
+FIXED = "a fixed λ"
 MATMUL = "the matrix product"
 CORE = "from rankedu import rank, blackbox, rankers, metrics, landscapes, solvers"
 HELP = "import sys; from rankedu.__main__ import main; sys.argv = ['rankedu', '--help']; main()"
@@ -102,6 +103,22 @@ def ten_items(work: str, calls: int) -> Comparison:
                 once()
 
     return {"ours": lambda: [once() for _ in range(calls)], "the readable definition": definition}, dict
+
+
+def lam_from_data(what: str, size: int) -> Comparison:
+    """λ from the data, and the check whether a step reaches anybody, beside a fixed λ without a check."""
+    labels = torch.arange(size) // 4
+    embeddings = torch.randn(size, 64, generator=torch.Generator().manual_seed(0))
+    losses = {"auto": RecallLoss(BlackboxRanker(), margin=0.1), "check": RecallLoss(BlackboxRanker(1e4), margin=0.1)}
+    fixed = RecallLoss(BlackboxRanker(1e4), margin=0.1)
+    fixed.ranker._told = True
+
+    def train(loss):
+        on_embeddings = OnEmbeddings(loss)
+        return step(lambda e: on_embeddings(e, labels), embeddings)
+
+    suggest = lambda: suggest_lam(OnEmbeddings(fixed), embeddings, labels)  # noqa: E731
+    return {"ours": suggest if what == "suggestion" else train(losses[what]), FIXED: train(fixed)}, dict
 
 
 def slider(landscape: str) -> Comparison:

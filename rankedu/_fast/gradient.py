@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-#: Pairs that are looked at, at most: some milliseconds, and a median that is known to about a hundredth.
-MOST = 1 << 17
+#: Pairs that are looked at, at most: about a millisecond; a tenth of them is known to some thousandths.
+MOST = 1 << 15
 #: How much of the way, on a logarithmic scale, λ goes at each batch to that of the batch.
 FOLLOW = 0.05
 
@@ -110,11 +110,11 @@ def crossings(scores: Tensor, gradient: Tensor, members: Tensor | None = None) -
     Returns
     -------
     tuple of Tensor, shape (k,) each
-        λ > 0 and y_j − y_i > 0, of all such pairs, or, of more than 2¹⁷ pairs of items, of every so manieth.
+        λ > 0 and y_j − y_i > 0, of all such pairs, or, of more than 2¹⁵ pairs of items, of every so manieth.
 
     Notes
     -----
-    O(p n) for p items with a gradient, and at most some milliseconds. Explained in chapter 4.
+    O(p n) for p items with a gradient, and at most a few milliseconds. Explained in chapter 4.
     Source: RaMBO Alg. 1.
 
     >>> crossings(torch.tensor([0.9, 0.5, 0.1]), torch.tensor([0.0, 0.0, 2.0]))[0]

@@ -31,11 +31,13 @@ from ranklab.datasets import UnicodeGlyphs
 from ranklab.training.samplers import ClassBalancedSampler
 
 RECORD = Path(__file__).resolve().parents[2] / "data" / "first_loss.json"
+PAGE = RECORD.parents[1] / "use-it.md"
+BEGIN, END = "<!-- made by first-loss -->", "<!-- until here -->"
 RATES = (0.0003, 0.001, 0.003, 0.01)
 CHOOSE, REPORT = range(3), range(10, 20)
 STEPS, BEFORE, PER_CLASS, DIM = 150, 300, 4, 64
-#: Of marks, two-sided, by Student's t over the deals. There are dozens: at 95 % some would come by chance.
-LEVEL = 0.99
+#: Of intervals, and of the marks in the table, of which there are dozens: Student's t over the deals.
+LEVEL, OF_MARKS = 0.95, 0.99
 #: Classes of each part of a deal: training, validation, test, and those that a trained start knows.
 PARTS = {"outlines": (32, 24, 48, 60), "characters": (60, 40, 120, 200)}
 
@@ -185,9 +187,55 @@ def main() -> None:
         part = RECORD.with_suffix(".part")
         part.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         os.replace(part, RECORD)
+    write()
 
 
-def interval(values: Any) -> tuple[float, float]:
+def interval(values: Any, level: float = LEVEL) -> tuple[float, float]:
     """Mean, and half the width of its interval."""
-    half = student.ppf((1 + LEVEL) / 2, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5
+    half = student.ppf((1 + level) / 2, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5
     return float(np.mean(values)), float(half)
+
+
+def tables(record: dict[str, Any]) -> str:
+    """What was reached, in percent, by data and start; then whether a first loss learns at all."""
+    wide = [column for column in COLUMNS if COLUMNS[column][2] == 64]
+    lines = ["| mAP@R of classes that it never saw | " + " | ".join(wide) + " |", "|---|" + "---:|" * len(wide)]
+    lines.append("| *before* | " + " | ".join(cell(record[column]["before"]) for column in wide) + " |")
+    for name in LOSSES:
+        cells = (cell(record[column][name]["test"]) + marks(record[column], name) for column in wide)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    sizes = [column for column in COLUMNS if COLUMNS[column][:2] == ("outlines", "plain")]
+    sizes.sort(key=lambda column: COLUMNS[column][2])
+    lines += ["", "| outlines, plain | " + " | ".join(f"batches of {COLUMNS[c][2]}" for c in sizes) + " |"]
+    lines.append("|---|" + "---:|" * len(sizes))
+    lines.append("| *before* | " + " | ".join(cell(record[column]["before"]) for column in sizes) + " |")
+    for name in FEW:
+        rows = (record[column][name] for column in sizes)
+        told = (
+            cell(row["test"]) + (f", {row['warned']} of {len(REPORT)} warn" if row["warned"] else "") for row in rows
+        )
+        lines.append(f"| {name} | {' | '.join(told)} |")
+    return "\n".join(lines)
+
+
+def cell(values: Any) -> str:
+    """Mean and interval, in percent."""
+    mean, half = interval(values)
+    return f"{100 * mean:.1f}\u00a0±\u00a0{100 * half:.1f}"
+
+
+def marks(column: dict[str, Any], name: str) -> str:
+    """▲ or ▼: better or worse than the first loss; *: the rate is the first or last of the sweep."""
+    mean, half = interval(np.subtract(column[name]["test"], column[FIRST]["test"]), OF_MARKS)
+    edge = "*" if column[name]["rate"] in (RATES[0], RATES[-1]) else ""
+    return ("" if name == FIRST or abs(mean) <= half else "\u00a0▲" if mean > 0 else "\u00a0▼") + edge
+
+
+def write(page: Path = PAGE) -> None:
+    """Put the tables into the page, between its two comments."""
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    after = rest[rest.index(END) :]
+    page.write_text(
+        f"{before}{BEGIN}\n\n{tables(json.loads(RECORD.read_text(encoding='utf-8')))}\n\n{after}", encoding="utf-8"
+    )

@@ -13,7 +13,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from ranklab.training.samplers import ClassBalancedSampler
 
 RECORD = Path(__file__).resolve().parents[2] / "data" / "first_loss.json"
 PAGE = RECORD.parents[1] / "use-it.md"
-BEGIN, END = "<!-- made by first-loss -->", "<!-- until here -->"
+BEGIN, BEGIN_16, END = "<!-- made by first-loss -->", "<!-- made by first-loss, 16 bits -->", "<!-- until here -->"
 RATES = (0.0003, 0.001, 0.003, 0.01)
 CHOOSE, REPORT = range(3), range(10, 20)
 STEPS, BEFORE, PER_CLASS, DIM = 150, 300, 4, 64
@@ -184,10 +184,12 @@ def main() -> None:
             data, start, _ = COLUMNS[column]
             own["before"] = [judge(begin(data, start, number), deal(data, number)[2]) for number in REPORT]
         own[name] = measure(column, name)
-        part = RECORD.with_suffix(".part")
-        part.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        os.replace(part, RECORD)
-    write()
+        keep(record)
+    record["16 bits"] = {
+        name: [off_in_16_bits(start, make) for start in ("normalised", "trained")] for name, make in IN_16_BITS.items()
+    }
+    keep(record)
+    write(record)
 
 
 def interval(values: Any, level: float = LEVEL) -> tuple[float, float]:
@@ -218,6 +220,43 @@ def tables(record: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def recall_loss(lam: float) -> nn.Module:
+    """On the scale of rk/n, with the advised margin."""
+    return OnEmbeddings(RecallLoss(BlackboxRanker(lam, normalized=True), 0.1))
+
+
+#: What is differentiated in 16 bits, and how the networks were begun.
+IN_16_BITS: dict[str, Callable[[], nn.Module]] = {
+    **{f"recall, λ = {lam:g} on the scale of rk/n": partial(recall_loss, lam) for lam in (0.2, 1.0, 4.0)},
+    **{f"{name}": partial(LOSSES[name], 0) for name in (ADVISED, "`SmoothAPLoss(0.01)`", FIRST, "contrastive")},
+}
+
+
+def off_in_16_bits(start: str, make: Callable[[], nn.Module], batches: int = 8) -> float:
+    """By which share of its length the parameters' gradient is off under autocast to bfloat16; a mean over batches."""
+    images, labels = deal("outlines", 0)[0]
+    found = []
+    for index in ClassBalancedSampler(labels, 128, PER_CLASS, batches=batches, seed=0):
+        gradients = []
+        for narrow in (False, True):
+            net = copy.deepcopy(begin("outlines", start, 0)).train()
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=narrow):
+                embeddings = net(images[index])
+            torch.manual_seed(0)
+            make()(embeddings.float(), labels[index]).backward()
+            gradients.append(torch.cat([parameter.grad.flatten() for parameter in net.parameters()]))
+        found.append(float((gradients[1] - gradients[0]).norm() / gradients[0].norm()))
+    return round(float(np.mean(found)), 4)
+
+
+def table_of_16_bits(record: dict[str, Any]) -> str:
+    """By how much gradients are off, in percent."""
+    lines = ["| gradient of the parameters, off by | untrained | trained |", "|---|---:|---:|"]
+    for name, row in record["16 bits"].items():
+        lines.append("| " + " | ".join([name, *(f"{100 * share:.0f}\u00a0%" for share in row)]) + " |")
+    return "\n".join(lines)
+
+
 def cell(values: Any) -> str:
     """Mean and interval, in percent."""
     mean, half = interval(values)
@@ -231,11 +270,17 @@ def marks(column: dict[str, Any], name: str) -> str:
     return ("" if name == FIRST or abs(mean) <= half else "\u00a0▲" if mean > 0 else "\u00a0▼") + edge
 
 
-def write(page: Path = PAGE) -> None:
-    """Put the tables into the page, between its two comments."""
-    text = page.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    after = rest[rest.index(END) :]
-    page.write_text(
-        f"{before}{BEGIN}\n\n{tables(json.loads(RECORD.read_text(encoding='utf-8')))}\n\n{after}", encoding="utf-8"
-    )
+def keep(record: dict[str, Any]) -> None:
+    """Write the record whole."""
+    part = RECORD.with_suffix(".part")
+    part.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(part, RECORD)
+
+
+def write(record: dict[str, Any]) -> None:
+    """Put the tables into the page, each between its comments."""
+    text = PAGE.read_text(encoding="utf-8")
+    for begin, table in ((BEGIN, tables(record)), (BEGIN_16, table_of_16_bits(record))):
+        before, _, rest = text.partition(begin)
+        text = f"{before}{begin}\n\n{table}\n\n{rest[rest.index(END) :]}"
+    PAGE.write_text(text, encoding="utf-8")

@@ -271,9 +271,13 @@ def marks(column: dict[str, Any], name: str) -> str:
 
 
 def keep(record: dict[str, Any]) -> None:
-    """Write the record whole."""
+    """Write the record whole, a line a column of the table."""
     part = RECORD.with_suffix(".part")
-    part.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    lines = (
+        f"{json.dumps(column, ensure_ascii=False)}: {json.dumps(found, ensure_ascii=False)}"
+        for column, found in record.items()
+    )
+    part.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     os.replace(part, RECORD)
 
 

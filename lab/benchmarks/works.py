@@ -107,8 +107,8 @@ def ten_items(work: str, calls: int) -> Comparison:
 
 def lam_from_data(what: str, size: int) -> Comparison:
     """λ from the data, and the check whether a step reaches anybody, beside a fixed λ without a check."""
-    labels = torch.arange(size) // 4
-    embeddings = torch.randn(size, 64, generator=torch.Generator().manual_seed(0))
+    labels = torch.arange(max(size, 8)) // 4
+    embeddings = torch.randn(len(labels), 64, generator=torch.Generator().manual_seed(0))
     losses = {"auto": RecallLoss(BlackboxRanker(), margin=0.1), "check": RecallLoss(BlackboxRanker(1e4), margin=0.1)}
     fixed = RecallLoss(BlackboxRanker(1e4), margin=0.1)
     fixed.ranker._told = True

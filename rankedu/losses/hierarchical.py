@@ -32,8 +32,8 @@ class HAPLoss(ScoreLoss):
     .. math:: \mathcal{H}\text{-}\mathrm{rank}(k) = \sum_{t:\ r_t \le \mathrm{rel}(k)} (r_t - r_{t-1})\,
               \mathbf{rk}(\{j : \mathrm{rel}(j) \ge r_t\})_k ,
 
-    which any ranker can compute: ``HAPLoss(BlackboxRanker("auto"), margin=0.1)`` is blackbox H-AP, which learns little
-    without a margin. With a :class:`~rankedu.rankers.SupremumRanker`, the default, this is HAPPIER: all are counted
+    which any ranker can compute: ``HAPLoss(BlackboxRanker("auto"), margin=0.1)`` is blackbox H-AP, which wants a
+    margin. With a :class:`~rankedu.rankers.SupremumRanker`, the default, this is HAPPIER: all are counted
     hard, without a gradient, but in the denominator each item of strictly lower relevance counts with the ranker's
     step. It needs no margin, and is the one to begin with.
 

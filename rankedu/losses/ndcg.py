@@ -47,7 +47,8 @@ class NDCGLoss(ScoreLoss):
     The weight of a rank falls from 0.72 at rank 1 to 0.011 at rank 10 and 0.0003 at rank 100, times the share of the
     gain: the first places matter. Algorithm 1 moves item i by λ times its weight, so it passes an item of no gain above
     it at λ = gap · IDCG (1 + rk) ln²(1 + rk) / (g ln 2), times the number of queries; ``lam="auto"`` takes the λ at
-    which a tenth of such pairs change places. Of two items with gain the lower one passes the upper one only if its weight is the larger.
+    which a tenth of such pairs change places. Of two items with gain the lower one passes the upper one only if its
+    weight is the larger.
 
     O(n log n) with a blackbox ranker; O(p n) time, for p items with gain, and memory as for the scores, with a
     `SigmoidRanker`. Ties are as the ranker has them: by position, or sharing the mean of their ranks; the ideal order

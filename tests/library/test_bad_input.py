@@ -76,7 +76,11 @@ def test_ranks_and_metrics():
         (lambda: average_precision(y, yes[:2]), ValueError, r"relevance .* \(3,\), got \(2,\)"),
         (lambda: average_precision(two_by_three, yes), ValueError, f"relevance .* {shared}"),
         (lambda: SmoothAPLoss()(two_by_three, torch.tensor([0, 1])), ValueError, f"relevance .* {one_a_row}"),
-        (lambda: average_precision(y, graded), ValueError, "relevance .* 0 and 1, got 2.0 .*NDCGLoss, HAPLoss .* OnEmb"),
+        (
+            lambda: average_precision(y, graded),
+            ValueError,
+            "relevance .* 0 and 1, got 2.0 .*NDCGLoss, HAPLoss .* OnEmb",
+        ),
         (lambda: SmoothAPLoss()(y, negative), ValueError, "relevance .* got -1.0 .*by where=relevance >= 0"),
         (lambda: metrics.map_at_r(y, torch.tensor([0, nan, 1])), ValueError, "relevance .* got nan"),
         (lambda: metrics.recall_at_k(y, yes, k=0), ValueError, "k must be >= 1, got 0"),

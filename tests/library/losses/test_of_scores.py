@@ -107,6 +107,10 @@ def test_h_rank_of_a_soft_ranker_is_a_sum_over_pairs():
     h_ranks = relevance + (torch.minimum(relevance.unsqueeze(-1), relevance.unsqueeze(-2)) * steps).sum(-1)
     expected = (1 - (h_ranks / (1 + steps.sum(-1))).sum(-1) / relevance.sum(-1)).mean()
     close(HAPLoss(SigmoidRanker(0.1))(scores, relevance), expected)
+    # Where all who take part are relevant, the shorter of two grades is padded beyond them.
+    scores, relevance = random(2, 6), torch.tensor([[1.0, 1, 1, 2, 2, 0], [1, 2, 2, 2, 2, 0]])
+    alone = HAPLoss(SigmoidRanker(0.1))(scores[:, :5], relevance[:, :5])
+    close(HAPLoss(SigmoidRanker(0.1))(scores, relevance, where=relevance > 0), alone)
 
 
 def test_tied_items():

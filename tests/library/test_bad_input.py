@@ -114,6 +114,8 @@ def test_solvers_and_landscapes():
         (lambda: assignment(torch.ones(2, 3)), ValueError, r"costs .*\(..., n, n\), got \(2, 3\)"),
         (lambda: Section(e0, e1, e1, 1.0, 3), ValueError, "u and v must be orthonormal, .* 1, 1, 1"),
         (lambda: Section(e0, e1, e2[:2], 1.0, 3), ValueError, r"one shape \(n,\), got \(3,\), .* \(2,\)"),
+        (lambda: Section(e0 * nan, e1, e2, 1.0, 3), ValueError, "origin must be a vector of finite"),
+        (lambda: landscapes.rank_landscape(section, np.ones(2)), ValueError, "coefficients .* scores, 3, got 2"),
     )
     too_small = r"lam must be finite and > 0, got -1.0 \(the limit lam -> 0 is the staircase itself: use rank"
     take_lam = [
@@ -253,6 +255,9 @@ def test_proofs():
     refused(
         (lambda: lemma([1, -1], [2]), ValueError, r"weights\[1\] must be >= 0, got -1"),
         (lambda: recall_weights.proposition_2([1], [False]), ValueError, "ranking must have a relevant item"),
+        (lambda: recall_weights.exhaustive([1], 9), ValueError, "n must be at most 8, got 9"),
+        (lambda: recall_weights.closed_form("sqrt"), ValueError, "weights must be 'log' or 'loglog', got 'sqrt'"),
+        (lambda: weights_of(3), TypeError, "closed_form must be a callable or a SymPy expression, got 3"),
         (lambda: weights_of(sympy.log(2 + k)), ValueError, r"W\(0\) = 0, got log\(2\)"),
         (lambda: weights_of(lambda n: n * (5 - n)), ValueError, r"must not fall, got w_4 = W\(4\) - W\(3\) = -2"),
         (lambda: weights_of(lambda n: min(n, 300 - n))(200), ValueError, "must not fall, got w_200"),
@@ -260,6 +265,7 @@ def test_proofs():
         (lambda: sums_of(x / k), ValueError, r"weights must have one symbol, got \['k', 'x'\]"),
         (lambda: hierarchical.certificate([0, 0], [1, 2]), ValueError, "relevance .* entry > 0, got 2 times 0"),
         (lambda: hierarchical.exhaustive(8), ValueError, r".* 20,000, got n = 8 and 4 values .*certificate\(\)"),
+        (lambda: rearrangement.exhaustive(10), ValueError, "n must be at most 9, got 10 .*use certificate"),
         (lambda: rearrangement.exhaustive(3, [1, 2]), ValueError, "scores must have n = 3 entries, got 2"),
     )
     bad_numbers = [
@@ -268,6 +274,7 @@ def test_proofs():
         ([1, 2, 3], [1, 1, 3], ValueError, r"got \[1, 1, 3\]: 2 is missing"),
         ([1, 2], ["1", "2"], TypeError, r"permutation\[0\] must be a whole number, got '1'"),
         ([[1, 2], [3, 4]], [1, 2], TypeError, r"scores\[0\] must be a real number, got \[1, 2\] \(list\)"),
+        (3.0, [1], TypeError, "one-dimensional"),
     ]
     refused(*((lambda s=s, r=r: rearrangement.certificate(s, r), *told) for s, r, *told in bad_numbers))
 

@@ -185,6 +185,9 @@ def test_a_run_knows_its_code_by_what_it_imports(tmp_path, monkeypatch):
     first = hashed()
     assert hashed(b="def f():  # why\n    '''Other words.'''\n    return 1\n") == first == hashed(c="x = 2\n")
     assert hashed(b="def f():\n    return 2\n") != first != hashed(a="from rankedu import b, c\n")
+    (package / "part").mkdir()
+    (package / "part" / "c.py").touch()
+    assert codes._many(["rankedu.", None, ".c"]) == {"rankedu.part.c"}, "f'rankedu.{name}.c'"
     with pytest.raises(ValueError, match=r"module must be of rankedu, got 'rankedu\.d'"):
         codes.code_hash("rankedu.d")
     codes.code_hash.cache_clear()

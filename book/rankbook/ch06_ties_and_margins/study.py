@@ -197,6 +197,13 @@ def harm(errors: float) -> Array:
     return np.stack([*(seen[look, start] for look in moments), seen[3 * len(seen) // 4 :].mean(0)])
 
 
+def by_mean_direction() -> Array:
+    """AP without a margin by the mean direction of the weights at rest, of unseen items: (starts,)."""
+    runs = train().at_rest()
+    weights = (runs.weights / runs.scale[..., None]).mean(0)[0]
+    return ap(np.einsum("sd,snd->sn", weights, runs.features))
+
+
 def ap_after_errors(scale: float, of_scores: float = 0.0, of_inputs: float = 0.0) -> float:
     """Mean AP of a right scorer with weights of this length, if scores or features are off by normal errors."""
     items, random = draw_items(np.random.default_rng(3), 200, apart=8.0), np.random.default_rng(4)

@@ -118,3 +118,5 @@ def test_scores_collapse_without_a_margin_and_not_with_one():
     rest = runs.at_rest().scale.mean((0, 2))
     assert (np.diff(rest) > 0).all() and rest[0] < 0.05 < 0.15 < rest[3]
     assert runs.average_precision()[40, 0].mean() > 0.95 and runs.scale[40, 0].max() < 0.2  # AP does not show it
+    thrown = runs.at_rest().average_precision()[:, 0].mean()
+    assert thrown < 0.95 < study.by_mean_direction().mean(), "the steps, not the direction"

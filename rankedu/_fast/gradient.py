@@ -161,8 +161,8 @@ def strength(ranker: Any, scores: Tensor, gradient: Tensor, members: Tensor | No
     if ranker.auto and (ranker.training or math.isnan(ranker.lam)):
         lam, _ = crossings(scores, gradient, members)
         if len(lam):
-            found = 1.001 * lam.quantile(lam.new_tensor([0.0, ranker.share]))  # just beyond where two items meet
-            least, asked = found.tolist()
+            share = lam.kthvalue(math.ceil(ranker.share * len(lam))).values
+            least, asked = (1.001 * torch.stack([lam.min(), share])).tolist()  # just beyond where two items meet
             ranker.lam = asked if math.isnan(ranker.lam) else ranker.lam ** (1 - FOLLOW) * asked**FOLLOW
     return 1.0 if math.isnan(ranker.lam) else max(float(ranker.lam), least)
 

@@ -52,8 +52,8 @@ def suggest_lam(loss: nn.Module, scores: Tensor, relevance: Tensor, *, share: fl
     >>> from rankedu.losses import APLoss
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([False, False, True])
-    >>> round(suggest_lam(APLoss(BlackboxRanker(4.0)), scores, relevance), 2)  # 0.1/(1/3²) is 0.9, then 0.2/(1/3²)
-    0.99
+    >>> round(suggest_lam(APLoss(BlackboxRanker(4.0)), scores, relevance), 2)  # a tenth of two pairs is one: 0.1/(1/3²)
+    0.9
     """
     from rankedu.rankers.blackbox import BlackboxRanker
 

@@ -4,7 +4,7 @@ build        bring the notebooks up to date and build the book
 notebooks    check which notebooks are current, execute those that are not
 exercises    derive the starters and solutions from the chapters
 examples     run the scripts of the page "Use it in your project" and keep what they print
-first-loss   train networks with first losses and keep what they reach, for the page "Use it in your project"
+first_loss   train networks with first losses and keep what they reach, for the page "Use it in your project"
 loops        train a step with each loss in each training loop, for the page "Right in any loop"
 timings      measure how long chapters and labs run
 slides       write the slides of the lectures
@@ -22,7 +22,7 @@ COMMANDS = {
     "notebooks": "notebooks.pairs",
     "exercises": "notebooks.exercises",
     "examples": "notebooks.record_examples",
-    "first-loss": "results.first_loss",
+    "first_loss": "results.first_loss",
     "loops": "site.loops",
     "timings": "notebooks.timings",
     "slides": "teaching.slides",

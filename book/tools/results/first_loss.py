@@ -1,6 +1,6 @@
 """The table of first losses: what a reader has today beside what this package has, from nothing and trained before.
 
-`python book/tools first-loss` trains what `book/data/first_loss.json` lacks, an hour or two on one core.
+`python book/tools first_loss` trains what `book/data/first_loss.json` lacks, an hour or two on one core.
 
 The rule: each loss has its usual settings. Its learning rate is the one of `RATES` with the highest mean mAP@R of the
 validation classes over the deals `CHOOSE`; it is reported on the test classes of the deals `REPORT`, others of which
@@ -32,7 +32,7 @@ from ranklab.training.samplers import ClassBalancedSampler
 
 RECORD = Path(__file__).resolve().parents[2] / "data" / "first_loss.json"
 PAGE = RECORD.parents[1] / "use-it.md"
-BEGIN, BEGIN_16, END = "<!-- made by first-loss -->", "<!-- made by first-loss, 16 bits -->", "<!-- until here -->"
+BEGIN, BEGIN_16, END = "<!-- made by first_loss -->", "<!-- made by first_loss, 16 bits -->", "<!-- until here -->"
 RATES = (0.0003, 0.001, 0.003, 0.01)
 CHOOSE, REPORT = range(3), range(10, 20)
 STEPS, BEFORE, PER_CLASS, DIM = 150, 300, 4, 64

@@ -144,7 +144,7 @@ def test_the_tables_of_first_losses_are_those_of_their_record_and_a_network_lear
     for start in ("plain", "trained"):
         assert sum(marks[name][f"characters, {start}"] == "▼" for name in list(marks)[4:-1]) >= 3
     assert set(first_loss.CHOOSE).isdisjoint(first_loss.REPORT)
-    monkeypatch.setattr(first_loss, "STEPS", 30)
+    monkeypatch.setattr(first_loss, "STEPS", 60)
     found, told = first_loss.run("outlines, plain, batches of 16", first_loss.ADVISED, 0.003, number=99, part=2)
     before = first_loss.judge(first_loss.begin("outlines", "plain", 99), first_loss.deal("outlines", 99)[2])
     assert found > 1.3 * before > 0 and not told

@@ -199,25 +199,33 @@ def interval(values: Any, level: float = LEVEL) -> tuple[float, float]:
 
 
 def tables(record: dict[str, Any]) -> str:
-    """What was reached, in percent, by data and start; then whether a first loss learns at all."""
-    wide = [column for column in COLUMNS if COLUMNS[column][2] == 64]
-    lines = ["| mAP@R of classes that it never saw | " + " | ".join(wide) + " |", "|---|" + "---:|" * len(wide)]
-    lines.append("| *before* | " + " | ".join(cell(record[column]["before"]) for column in wide) + " |")
-    for name in LOSSES:
-        cells = (cell(record[column][name]["test"]) + marks(record[column], name) for column in wide)
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    sizes = [column for column in COLUMNS if COLUMNS[column][:2] == ("outlines", "plain")]
-    sizes.sort(key=lambda column: COLUMNS[column][2])
-    lines += ["", "| outlines, plain | " + " | ".join(f"batches of {COLUMNS[c][2]}" for c in sizes) + " |"]
-    lines.append("|---|" + "---:|" * len(sizes))
-    lines.append("| *before* | " + " | ".join(cell(record[column]["before"]) for column in sizes) + " |")
-    for name in FEW:
-        rows = (record[column][name] for column in sizes)
-        told = (
-            cell(row["test"]) + (f", {row['warned']} of {len(REPORT)} warn" if row["warned"] else "") for row in rows
-        )
-        lines.append(f"| {name} | {' | '.join(told)} |")
-    return "\n".join(lines)
+    """What was reached, in percent, a table for each kind of data; then whether a first loss learns at all."""
+    found = []
+    for data in PARTS:
+        starts = {start: at for at, (of, start, batch) in COLUMNS.items() if of == data and batch == 64}
+        found += table(record, f"{data}: mAP@R", starts, list(LOSSES), marks)
+    sizes = {batch: at for at, (of, start, batch) in COLUMNS.items() if of == "outlines" and start == "plain"}
+    batches = {f"batches of {size}": sizes[size] for size in sorted(sizes)}
+    return "\n".join([*found, *table(record, "outlines, plain: mAP@R", batches, FEW, warned)]).rstrip()
+
+
+def table(
+    record: dict[str, Any], head: str, columns: dict[str, str], names: Iterable[str], note: Callable[[Any, str], str]
+) -> list[str]:
+    """The lines of one; columns are their titles and what they hold, and a note follows each number."""
+    rows = [record[at] for at in columns.values()]
+    lines = [f"| {head} | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
+    lines.append(f"| *before* | {' | '.join(cell(row['before']) for row in rows)} |")
+    return [
+        *lines,
+        *(f"| {n} | {' | '.join(cell(row[n]['test']) + note(row, n) for row in rows)} |" for n in names),
+        "",
+    ]
+
+
+def warned(column: dict[str, Any], name: str) -> str:
+    """How many trainings were told that no step reaches anybody."""
+    return f", {column[name]['warned']} of {len(REPORT)} warn" if column[name]["warned"] else ""
 
 
 def recall_loss(lam: float) -> nn.Module:
@@ -244,7 +252,7 @@ def off_in_16_bits(start: str, make: Callable[[], nn.Module], batches: int = 8) 
                 embeddings = net(images[index])
             torch.manual_seed(0)
             make()(embeddings.float(), labels[index]).backward()
-            gradients.append(torch.cat([parameter.grad.flatten() for parameter in net.parameters()]))
+            gradients.append(torch.cat([p.grad.flatten() for p in net.parameters() if p.grad is not None]))
         found.append(float((gradients[1] - gradients[0]).norm() / gradients[0].norm()))
     return round(float(np.mean(found)), 4)
 
@@ -284,7 +292,7 @@ def keep(record: dict[str, Any]) -> None:
 def write(record: dict[str, Any]) -> None:
     """Put the tables into the page, each between its comments."""
     text = PAGE.read_text(encoding="utf-8")
-    for begin, table in ((BEGIN, tables(record)), (BEGIN_16, table_of_16_bits(record))):
+    for begin, made in ((BEGIN, tables(record)), (BEGIN_16, table_of_16_bits(record))):
         before, _, rest = text.partition(begin)
-        text = f"{before}{begin}\n\n{table}\n\n{rest[rest.index(END) :]}"
+        text = f"{before}{begin}\n\n{made}\n\n{rest[rest.index(END) :]}"
     PAGE.write_text(text, encoding="utf-8")

@@ -31,7 +31,7 @@ for before, after in itertools.pairwise(sizes):
     layers += [nn.Conv2d(before, after, 3, stride=2, padding=1), nn.BatchNorm2d(after), nn.ReLU()]
 net = nn.Sequential(*layers, nn.Flatten(), nn.Linear(16 * 128, 64))
 optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
-loss = OnEmbeddings(RecallLoss(BlackboxRanker(lam="auto"), margin=0.05))  # λ is taken from the data
+loss = OnEmbeddings(RecallLoss(BlackboxRanker(lam="auto"), margin=0.1))  # λ is taken from the data
 
 
 @torch.no_grad()

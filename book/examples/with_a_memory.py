@@ -24,7 +24,7 @@ views, classes = augment(test.images[keep]), test.labels[keep, -1]
 
 net = ConvNet(dim=64)
 optimizer = torch.optim.Adam(net.parameters(), lr=3e-3)
-recall = RecallLoss(BlackboxRanker(lam=2.0, normalized=True), margin=0.05)
+recall = RecallLoss(BlackboxRanker(lam="auto"), margin=0.1)
 
 
 @torch.no_grad()

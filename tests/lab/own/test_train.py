@@ -223,7 +223,7 @@ def test_an_interval_is_over_classes_and_covers_their_mean():
     for seed in range(40):
         effect = torch.randn(20, generator=generator, dtype=torch.float64)
         values = effect[classes] + 0.1 * torch.randn(600, generator=generator, dtype=torch.float64)
-        mean, low, high = judging.interval(values, classes, draws=400, seed=seed)
+        mean, low, high = judging.interval(values, classes)
         inside.append(low < 0 < high and abs(mean - float(values.mean())) < 1e-12)
     assert sum(inside) >= 33  # of queries, all alike, it would be 10
     values[:30] = torch.nan

@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,6 +16,7 @@ from rankedu.files import written
 from rankedu.metrics import evaluate_retrieval
 from ranklab.experiments.own.reading import OwnPictures, Read
 from ranklab.methods import METHODS
+from ranklab.runs.judging import Contrast, bootstrap
 from ranklab.training import History
 
 #: Bootstrap samples of the test classes; queries that are shown, and results of each; side of a small picture.
@@ -40,16 +42,14 @@ def chance(labels: Tensor) -> float:
     return float((counts[2][counts[1]] - 1).double().mean() / (len(labels) - 1))
 
 
-def interval(values: Tensor, classes: Tensor, *, draws: int = DRAWS, seed: int = 0) -> tuple[float, float, float]:
+def interval(values: Tensor, classes: Tensor) -> tuple[float, float, float]:
     """The mean over queries, (n,), and its 95 % interval: the percentile bootstrap over classes, (n,), drawn anew."""
-    known = ~values.isnan()
-    number = classes.unique(return_inverse=True)[1]
-    sums = torch.zeros(int(number.max()) + 1, dtype=torch.float64).index_add(0, number[known], values[known].double())
-    counts = torch.zeros_like(sums).index_add(0, number[known], torch.ones_like(values[known], dtype=torch.float64))
-    picks = torch.randint(len(sums), (draws, len(sums)), generator=torch.Generator().manual_seed(seed))
-    means = sums[picks].sum(1) / counts[picks].sum(1)
-    low, high = means[means.isfinite()].quantile(torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
-    return float(sums.sum() / counts.sum()), low, high
+    known = ~values.isnan().numpy()
+    number = classes.unique(return_inverse=True)[1].numpy()
+    sums = np.bincount(number, np.where(known, values, 0))[None]
+    found = Contrast(sums, np.bincount(number, known)[None])
+    low, high = np.nanquantile(bootstrap(found, samples=DRAWS), (0.025, 0.975))
+    return found.mean, float(low), float(high)
 
 
 def table(rows: Mapping[str, Mapping[str, Tensor]], classes: Tensor) -> list[list[str]]:
@@ -84,7 +84,6 @@ def curves(history: History, path: Path) -> None:
 
 def queries(embeddings: Tensor, test: OwnPictures, precision: Tensor, path: Path) -> None:
     """Draw the ten best and the ten worst queries, by AP (n,), of every class as few as may be."""
-    import numpy as np
     from matplotlib.figure import Figure
     from PIL import Image
 

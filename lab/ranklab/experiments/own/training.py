@@ -68,7 +68,7 @@ def settled(given: Mapping[str, Any], data: Read) -> dict[str, Any]:
     chosen |= {name: value for name, value in fitting.items() if chosen[name] is None}
     check_number(chosen["lr"], "lr", above=0)
     method, own = find_method(chosen["loss"]), parse_settings(chosen["settings"])
-    usual = {"lam": "auto", "margin": 0.05} if "lam" in method.settings else {}
+    usual = {"lam": "auto", "margin": 0.1} if "lam" in method.settings else {}
     method.check(own)
     counts = Counter(row.names for row in data.rows if row.part == "train")
     enough = sum(count >= chosen["per_class"] for count in counts.values())

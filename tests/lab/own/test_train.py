@@ -220,7 +220,7 @@ def test_what_is_unreadable_or_alone_is_left_out_if_asked(folder, table):
 def test_an_interval_is_over_classes_and_covers_their_mean():
     generator = torch.Generator().manual_seed(0)
     classes, inside = torch.arange(20).repeat_interleave(30), []
-    for seed in range(40):
+    for _ in range(40):
         effect = torch.randn(20, generator=generator, dtype=torch.float64)
         values = effect[classes] + 0.1 * torch.randn(600, generator=generator, dtype=torch.float64)
         mean, low, high = judging.interval(values, classes)

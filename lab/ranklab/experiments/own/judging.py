@@ -46,8 +46,8 @@ def interval(values: Tensor, classes: Tensor) -> tuple[float, float, float]:
     """The mean over queries, (n,), and its 95 % interval: the percentile bootstrap over classes, (n,), drawn anew."""
     known = ~values.isnan().numpy()
     number = classes.unique(return_inverse=True)[1].numpy()
-    sums = np.bincount(number, np.where(known, values, 0))[None]
-    found = Contrast(sums, np.bincount(number, known)[None])
+    sums, counts = (np.bincount(number, of).astype(np.float64)[None] for of in (np.where(known, values, 0), known))
+    found = Contrast(sums, counts)
     low, high = np.nanquantile(bootstrap(found, samples=DRAWS), (0.025, 0.975))
     return found.mean, float(low), float(high)
 

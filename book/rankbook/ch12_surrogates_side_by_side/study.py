@@ -19,7 +19,7 @@ CHOOSE, REPORT = slice(VECTORS // 2), slice(VECTORS // 2, None)
 #: The length of the step by which a gradient is judged, and the noise on every score, both in units of a score.
 STEP, NOISE = 0.3, 0.05
 #: Walks: how many steps; how long, where all have one length; and by what a gradient is multiplied, where they do not.
-STEPS, LENGTH, RATES = 60, 0.1, (0.03, 0.12, 0.5, 2.0)
+STEPS, LENGTH, RATES = 60, 0.1, (0.01, 0.03, 0.12, 0.5, 2.0)
 #: Distortions that are tried: for walks, and for one step.
 SHARES, FINE = (0.05, 0.1, 0.2, 0.4, 0.7), (0.01, 0.02, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3, 0.5, 0.7)
 
@@ -37,16 +37,16 @@ class Quality(NamedTuple):
 
 
 @functools.cache
-def cloud() -> tuple[Array, Array, Array]:
-    """Draw standard normal score vectors (16, 8, 20), coefficients (16, 1, 20), the book's first, and the losses."""
-    c = np.stack([random_coefficients(seed=SEED + start) for start in range(STARTS)])[:, None]
-    y = np.random.default_rng(SEED).standard_normal((STARTS, VECTORS, c.shape[-1]))
+def cloud(n: int = 20) -> tuple[Array, Array, Array]:
+    """Draw standard normal score vectors (16, 8, n), coefficients (16, 1, n), the book's first, and the losses."""
+    c = np.stack([random_coefficients(n, seed=SEED + start) for start in range(STARTS)])[:, None]
+    y = np.random.default_rng(SEED).standard_normal((STARTS, VECTORS, n))
     return y, c, loss_of(y, c)
 
 
-def blind() -> Array:
-    """The direction that looks at no score, of length 1: it raises the items with a large coefficient; (16, 1, 20)."""
-    c = cloud()[1]
+def blind(n: int = 20) -> Array:
+    """The direction that looks at no score, of length 1: it raises the items with a large coefficient; (16, 1, n)."""
+    c = cloud(n)[1]
     up = c - c.mean(-1, keepdims=True)
     return np.asarray(up / np.linalg.norm(up, axis=-1, keepdims=True))
 
@@ -88,9 +88,9 @@ def downhill(ranker: nn.Module) -> Array:
     return np.asarray(-gradients / length[..., None])
 
 
-def floor(ranker: nn.Module) -> float:
+def floor(ranker: nn.Module, n: int = 20) -> float:
     """A gradient shorter than this counts as none: a thousandth of the root mean square length on the cloud."""
-    y, c, _ = cloud()
+    y, c, _ = cloud(n)
     return float(known.NOTHING * max(np.sqrt((surrogate(ranker, y, c)[1] ** 2).sum(-1).mean()), 1e-30))
 
 
@@ -107,9 +107,9 @@ def quality(ranker: nn.Module) -> Quality:
 
 
 @functools.cache
-def strength_at(method: str, distortion: float) -> float:
+def strength_at(method: str, distortion: float, n: int = 20) -> float:
     """Find the strength at which a method distorts the losses so much; bisection."""
-    y, c, loss = cloud()
+    y, c, loss = cloud(n)
     how = SURROGATES[method]
     low, high = np.log(how.weakest), np.log(how.strongest)
     for _ in range(14):
@@ -119,9 +119,9 @@ def strength_at(method: str, distortion: float) -> float:
     return float(np.exp((low + high) / 2))
 
 
-def at(method: str, distortion: float) -> nn.Module:
+def at(method: str, distortion: float, n: int = 20) -> nn.Module:
     """Make the ranker of a method that distorts the loss so much; the LSTM has no strength to turn."""
-    return known.sorter() if method == "LSTM" else SURROGATES[method].make(strength_at(method, distortion))
+    return known.sorter() if method == "LSTM" else SURROGATES[method].make(strength_at(method, distortion, n))
 
 
 @functools.cache
@@ -138,14 +138,14 @@ def one_step() -> Comparison:
 
 
 @functools.cache
-def walk(method: str, share: float, rate: float, proportional: bool) -> tuple[Array, Array]:
+def walk(method: str, share: float, rate: float, proportional: bool, n: int = 20) -> tuple[Array, Array]:
     """Go sixty steps down a surrogate from every vector of the cloud.
 
-    Returns where each walk ends, (16, 8, 20), and whether it has come to rest, at a place without a gradient, (16, 8).
+    Returns where each walk ends, (16, 8, n), and whether it has come to rest, at a place without a gradient, (16, 8).
     """
-    y, c, loss = cloud()
-    y, c, ranker = y.copy(), np.broadcast_to(c, y.shape), at(method, share)
-    going, still = np.ones(loss.shape, dtype=bool), floor(ranker)
+    y, c, loss = cloud(n)
+    y, c, ranker = y.copy(), np.broadcast_to(c, y.shape), at(method, share, n)
+    going, still = np.ones(loss.shape, dtype=bool), floor(ranker, n)
     for _ in range(STEPS):
         gradients = surrogate(ranker, y[going], c[going])[1]
         alive = ~no_gradient(gradients, still)
@@ -157,29 +157,29 @@ def walk(method: str, share: float, rate: float, proportional: bool) -> tuple[Ar
 
 def gone(ends: Array, part: slice) -> Array:
     """The share of its way to the least loss, the items in the order of their coefficients, that is gone; (16,)."""
-    _, c, loss = cloud()
+    _, c, loss = cloud(ends.shape[-1])
     fallen, way = loss - loss_of(ends, c), loss - loss_of(c, c)
     return np.asarray(fallen[:, part].sum(1) / way[:, part].sum(1))
 
 
 @functools.cache
-def walks(proportional: bool) -> Comparison:
+def walks(proportional: bool, n: int = 20, shares: tuple[float, ...] = SHARES) -> Comparison:
     """Hold walks against each other: with steps of one length, or in proportion to the gradient, at a rate of each."""
 
     def go(name: str, share: float, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
-        ends = [walk(name, share, rate, proportional)[0] for rate in rates]
+        ends = [walk(name, share, rate, proportional, n)[0] for rate in rates]
         chosen, reported = (np.array([gone(end, part) for end in ends]) for part in (CHOOSE, REPORT))
         return chosen, reported
 
-    y = cloud()[0]
+    y = cloud(n)[0]
     ends = {
         "random order": np.random.default_rng(1).standard_normal(y.shape),
-        "blind walk": y + STEPS * LENGTH * blind(),
-        "blind walk, ten times the step": y + 10 * STEPS * LENGTH * blind(),
+        "blind walk": y + STEPS * LENGTH * blind(n),
+        "blind walk, ten times the step": y + 10 * STEPS * LENGTH * blind(n),
     }
     known_ends = {name: gone(end, REPORT) for name, end in ends.items()}
     rates = RATES if proportional else (LENGTH,)
-    return compare(go, ARMS, known_ends, SHARES, rates=rates, starts=STARTS, ceilings=list(ends)[2:])
+    return compare(go, ARMS, known_ends, shares, rates=rates, starts=STARTS, ceilings=list(ends)[2:])
 
 
 def at_rest(method: str, share: float, proportional: bool) -> float:

@@ -2,7 +2,7 @@
 
 import math
 
-from rankbook.kit.live.marks import along, bar, button, dot, handle, line, scaled, scene, text
+from rankbook.kit.live.marks import along, button, dot, handle, line, scaled, scene, shaded, text
 from rankedu.reference import interpolated, rank, rank_gradient
 
 START = {"ball": [-1.0, 1.0], "log_lam": -0.5, "adam": False, "steps": 0, "playing": False, "tick": False}
@@ -10,7 +10,7 @@ START = {"ball": [-1.0, 1.0], "log_lam": -0.5, "adam": False, "steps": 0, "playi
 RIGHTWARDS, UPWARDS = [0.9, -0.2, -1.0, 0.5, 0.1, -0.4], [-0.3, 1.0, 0.2, 0.7, -0.9, -0.6]
 HOME, WEIGHTS = [0.1, -0.2, 0.3, 0.05, -0.1, -0.15], [0.3, 0.1, -0.25, -0.3, 0.2, -0.05]
 FAR, CELLS, STEPS, PACE, RATE = 1.6, 20, 60, 2, 0.05
-LOWEST, HIGHEST, SHADES = -1.5, 2.1, 8
+LOWEST, HIGHEST = -1.5, 2.1
 MAP, CURVE, STOPS = (14, 24, 264), (310, 458, 40, 128), (310, 458, 190, 262)
 LAMS = [-1.0, -0.6, -0.2, 0.1, 0.4, 0.7, 1.0, 1.3, 1.6]
 KEPT: dict[str, object] = {"log_lam": None, "cells": []}  # the last landscape: it changes with λ alone
@@ -82,24 +82,14 @@ def place(point):
 
 
 def landscape(log_lam):
-    """The interpolated loss in shades; cells of one shade that lie side by side are one bar."""
-    if KEPT["log_lam"] == log_lam:
-        return KEPT["cells"]
-    left, top, bottom = MAP
-    side, lam, cells = (bottom - top) / CELLS, 10**log_lam, []
-    for row in range(CELLS):
-        up = FAR - (row + 0.5) * 2 * FAR / CELLS
-        values = [interpolated(scores([(k + 0.5) * 2 * FAR / CELLS - FAR, up]), WEIGHTS, lam) for k in range(CELLS)]
-        shades = [int(scaled(value, LOWEST, HIGHEST, 0, SHADES - 0.001)) for value in values]
-        begun = 0
-        for k in range(1, CELLS + 1):
-            if k == CELLS or shades[k] != shades[begun]:
-                kind = f"shade{shades[begun]:d}"
-                cells.append(bar(left + begun * side, top + row * side, (k - begun) * side + 0.3, side + 0.3, kind))
-                begun = k
-    KEPT["log_lam"] = log_lam
-    KEPT["cells"] = cells
-    return cells
+    """The interpolated loss in shades."""
+    if KEPT["log_lam"] != log_lam:
+        left, top, bottom = MAP
+        centres = [(k + 0.5) * 2 * FAR / CELLS - FAR for k in range(CELLS)]
+        rows = [[interpolated(scores([x, -y]), WEIGHTS, 10**log_lam) for x in centres] for y in centres]
+        KEPT["log_lam"] = log_lam
+        KEPT["cells"] = shaded(rows, LOWEST, HIGHEST, left, top, (bottom - top) / CELLS)
+    return KEPT["cells"]
 
 
 def curve(losses):

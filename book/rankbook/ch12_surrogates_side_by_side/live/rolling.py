@@ -2,7 +2,7 @@
 
 import math
 
-from rankbook.kit.live.marks import along, apart, bar, button, dot, handle, line, scaled, scene, text
+from rankbook.kit.live.marks import along, apart, button, dot, handle, line, scaled, scene, shaded, text
 from rankedu.reference import histogram_rank, interpolated, mean, projected_rank, rank, sigmoid_rank
 
 START = {"ball": [-1.0, 1.0], "share": 1.0, "even": True, "steps": 0, "playing": False, "tick": False}
@@ -10,7 +10,7 @@ START = {"ball": [-1.0, 1.0], "share": 1.0, "even": True, "steps": 0, "playing":
 RIGHTWARDS, UPWARDS = [0.9, -0.2, -1.0, 0.5, 0.1, -0.4], [-0.3, 1.0, 0.2, 0.7, -0.9, -0.6]
 HOME, WEIGHTS = [0.1, -0.2, 0.3, 0.05, -0.1, -0.15], [0.3, 0.1, -0.25, -0.3, 0.2, -0.05]
 FAR, CELLS, STEPS, PACE, LENGTH, RATE = 1.6, 32, 60, 2, 0.06, 0.2
-LOWEST, HIGHEST, SHADES, REACH = -1.5, 2.1, 8, 2.4
+LOWEST, HIGHEST, REACH = -1.5, 2.1, 2.4
 MAP, ENDS = (14, 24, 284), (330, 400)
 #: Distortion over the map, and the strength at which each method has it: λ, τ, ε, and bins.
 SHARES = [0.05, 0.1, 0.2, 0.4, 0.7]
@@ -106,20 +106,10 @@ def place(point):
 
 
 def landscape():
-    """The loss in shades; cells of one shade that lie side by side are one bar. It never changes."""
-    if KEPT["cells"]:
-        return KEPT["cells"]
-    left, top, bottom = MAP
-    side, cells = (bottom - top) / CELLS, []
-    centres = [(k + 0.5) * 2 * FAR / CELLS - FAR for k in range(CELLS)]
-    for row in range(CELLS):
-        values = [loss(scores([x, -centres[row]])) for x in centres]
-        shades = [int(scaled(value, LOWEST, HIGHEST, 0, SHADES - 0.001)) for value in values]
-        begun = 0
-        for k in range(1, CELLS + 1):
-            if k == CELLS or shades[k] != shades[begun]:
-                kind = f"shade{shades[begun]:d}"
-                cells.append(bar(left + begun * side, top + row * side, (k - begun) * side + 0.3, side + 0.3, kind))
-                begun = k
-    KEPT["cells"] = cells
-    return cells
+    """The loss in shades. It never changes."""
+    if not KEPT["cells"]:
+        left, top, bottom = MAP
+        centres = [(k + 0.5) * 2 * FAR / CELLS - FAR for k in range(CELLS)]
+        rows = [[loss(scores([x, -y])) for x in centres] for y in centres]
+        KEPT["cells"] = shaded(rows, LOWEST, HIGHEST, left, top, (bottom - top) / CELLS)
+    return KEPT["cells"]

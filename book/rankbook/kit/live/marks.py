@@ -10,6 +10,8 @@ import math
 WIDTH = 480
 #: What items are called.
 NAMES = "ABCDEFGHIJKLMNOPQRST"
+#: How many shades a map has.
+SHADES = 8
 
 
 def scaled(value, low, high, start, end):
@@ -61,6 +63,20 @@ def item(x, y, relevant, size=7):
     if relevant:
         return dot(x, y, "positive", size)
     return bar(x - size + 1, y - size + 1, 2 * size - 2, 2 * size - 2, "negative hollow")
+
+
+def shaded(rows, low, high, left, top, side):
+    """A map of square cells, its rows from the top; those of one shade that lie side by side are one bar."""
+    cells = []
+    for row, values in enumerate(rows):
+        shades = [int(scaled(value, low, high, 0, SHADES - 0.001)) for value in values]
+        begun = 0
+        for k in range(1, len(values) + 1):
+            if k == len(values) or shades[k] != shades[begun]:
+                kind = f"shade{shades[begun]:d}"
+                cells.append(bar(left + begun * side, top + row * side, (k - begun) * side + 0.3, side + 0.3, kind))
+                begun = k
+    return cells
 
 
 def apart(places, gap, low, high):

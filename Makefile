@@ -53,6 +53,7 @@ results: $(VENV)/.has-lab  ## run the sweeps of the results page, about an hour;
 claims: $(VENV)/.has-lab  ## put the papers' claims to the test, many hours; what is done is not repeated
 	$(PY) -m rankedu claims --run --workers 2
 	$(PY) -m rankedu claims --run --workers 2 --scale detection
+	$(PY) -m rankedu claims --run --workers 2 --scale deals
 
 ##@ For contributors
 

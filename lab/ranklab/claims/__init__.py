@@ -1,4 +1,7 @@
-"""The claims of the papers as runs: what is searched, trained and compared for each, and what is to be said of it."""
+"""The claims of the papers as runs: what is searched, trained and compared for each, and what is to be said of it.
+
+The first round is `campaign` and `verdict`, the second `deals`, `spread` and `answers`; `power` forecast the second.
+"""
 
 from ranklab.claims.campaign import Campaign
 from ranklab.claims.cost import Cost, costs

@@ -164,7 +164,7 @@ class Campaign:
         with tempfile.TemporaryDirectory(dir=run.folder.parent) as folder:
             outcome = LABS[run.lab].run(run.parameters | changed, folder, progress=False)
         if arm.measure:
-            outcome.metrics |= _of_batches(outcome, arm, run.parameters)
+            outcome.metrics |= of_batches(outcome, arm.measure, run.parameters)
         manifest = _json(run.folder / "manifest.json")
         training = {name: run.result["evidence"][name] for name in ("start", "curve")}
         training |= {"arm": arm.name, "trained": run.folder.name, "network": weights}
@@ -187,14 +187,14 @@ def _json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _of_batches(outcome: Any, arm: Arm, parameters: Mapping[str, Any]) -> dict[str, float]:
+def of_batches(outcome: Any, sizes: Iterable[int], parameters: Mapping[str, Any]) -> dict[str, float]:
     """Mean mAP of random batches, and P of batches as the training has them, of the sizes that the arm asks for.
 
     Each network has batches of its own: what the draw of the batches adds belongs to the spread over the seeds.
     """
     labels, seed = outcome.data.labels[:, -1], parameters["seed"]
     metrics: dict[str, float] = {}
-    for size in arm.measure:
+    for size in sizes:
         drawn = batch_metrics(outcome.embeddings, labels, size, DRAWN // size, seed=seed)
         metrics[f"mAP of batches of {size}"] = float(drawn[:, 0].nanmean())
         shares = shares_of_batches(outcome.embeddings, labels, size, parameters, batches=100, seed=1 + seed)

@@ -144,7 +144,7 @@ def read_protocol(scale: str = "cpu", folder: Path | None = None) -> Protocol:
         raise ValueError(f"scale must be one of {', '.join(design['scales'])}, got {scale!r}")
     given = dict(design["scales"][scale])
     budget = tuple(given.pop("budget", ()))
-    arms = {name: _arm(name, **entry) for name, entry in design["arms"].items()}
+    arms = read_arms(design["arms"])
     ordered = {name: arms[name] for name in with_needs(arms, arms) if arms[name].lab in given["presets"]}
     return Protocol(scale, **given, arms=ordered, budget=budget)
 
@@ -155,6 +155,11 @@ def read_searches(protocol: Protocol, folder: Path | None = None) -> dict[str, A
     if not path.exists():
         return {"code": "", "starts": [], "arms": {}}
     return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def read_arms(entries: Mapping[str, Mapping[str, Any]]) -> dict[str, Arm]:
+    """Arms by their names, in the order of the entries."""
+    return {name: _arm(name, **entry) for name, entry in entries.items()}
 
 
 def _arm(name: str, *, lab: str = "retrieval", letters: bool = False, **entry: Any) -> Arm:

@@ -23,7 +23,9 @@ def claims(
         list[str] | None,
         typer.Option(metavar="ARM-SEED", help="Train and measure this record's run again, and compare."),
     ] = None,
-    scale: Annotated[str, typer.Option(help="cpu; gpu: the same with batches of 1,024; detection.")] = "cpu",
+    scale: Annotated[
+        str, typer.Option(help="cpu; gpu: the same with batches of 1,024; detection; deals: the second round.")
+    ] = "cpu",
     arm: Annotated[
         list[str] | None, typer.Option(help="Search and train this arm alone; nothing is measured at the end.")
     ] = None,
@@ -39,6 +41,9 @@ def claims(
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many runs as cores, and a thread each
     with telling("claims"):
         folder = data or find_records()
+        if scale == "deals":
+            _second_round(folder, runs / scale, run=run, workers=workers or 2)
+            return
         entries, protocol = made.read_claims(folder), made.read_protocol(scale, folder)
         campaign = made.Campaign(protocol, runs / scale, folder, workers=workers, scheduler=scheduler)
         if repeat:
@@ -62,6 +67,20 @@ def _run(campaign: "Campaign", arms: list[str] | None) -> None:
         with held_out.opened():
             made = campaign.measure()
         print(f"{len(made)} networks were measured on the held-out letters")
+
+
+def _second_round(folder: Path, runs: Path, *, run: bool, workers: int) -> None:
+    """Arm by arm: the searches of all deals, and only then the held-out letters; and what can be answered by now."""
+    from ranklab.claims.answers import answers, as_text
+    from ranklab.claims.deals import Deals, read_round
+    from ranklab.datasets import held_out
+
+    design, table = read_round(folder), folder / "claims_deals.jsonl"
+    for arm in Deals(design, runs, workers=workers).run() if run else ():
+        with held_out.opened():
+            count = Deals(design, runs).measure(arm, table)
+        print(f"{arm.name}: {count} networks were measured on the held-out letters", flush=True)
+    print(as_text(answers(design, table)))
 
 
 def _repeat(campaign: "Campaign", names: list[str]) -> None:

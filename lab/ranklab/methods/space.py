@@ -1,7 +1,8 @@
 """What is searched for each method: the learning rate, which all share, and one or two settings of its own.
 
 The same number of trials for all is fair only if the spaces are alike in size: each range holds the published setting,
-and reaches about as far to either side as makes a difference.
+and reaches about as far to either side as makes a difference. Where a first round of searches ended near an edge, the
+range was widened.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,13 +12,13 @@ from ranklab.methods import find_method
 from ranklab.runs.search import Between
 
 RATE = {"lr": Between(1e-4, 2e-2, log=True)}
-_MARGIN, _LAM = Between(0.0, 0.2), Between(0.2, 50.0, log=True)
-_TEMPERATURE = Between(0.003, 0.2, log=True)
+_MARGIN, _LAM = Between(0.0, 0.3), Between(0.02, 50.0, log=True)
+_TEMPERATURE = Between(0.001, 0.5, log=True)
 #: How many times faster proxies learn than the network.
-_PROXIES = Between(1.0, 1000.0, log=True)
+_PROXIES = Between(1.0, 10_000.0, log=True)
 
 _BLACKBOX, _SIGMOID = {"margin": _MARGIN, "lam": _LAM}, {"temperature": _TEMPERATURE}
-_SMOOTH, _TRIPLET = {**_SIGMOID, "margin": _MARGIN}, {"margin": Between(0.02, 0.6)}
+_SMOOTH, _TRIPLET = {**_SIGMOID, "margin": _MARGIN}, {"margin": Between(0.005, 0.6, log=True)}
 _PAIRS = {"pos_margin": Between(0.0, 0.5), "neg_margin": Between(0.5, 1.4)}
 _HAPPIER = {"weight": Between(0.0, 0.9), "loss_lr": _PROXIES}
 _OWN: dict[str, dict[str, Between]] = {
@@ -34,8 +35,8 @@ _OWN: dict[str, dict[str, Between]] = {
     "ap_svm": {},
     "n_pair": {},
     "csl": {"scale": Between(8.0, 64.0, log=True), "loss_lr": _PROXIES},
-    "normalized_softmax": {"temperature": Between(0.01, 0.2, log=True), "loss_lr": _PROXIES},
-    "proxy_nca_pp": {"scale": Between(3.0, 30.0, log=True), "loss_lr": _PROXIES},
+    "normalized_softmax": {"temperature": Between(0.01, 1.0, log=True), "loss_lr": _PROXIES},
+    "proxy_nca_pp": {"scale": Between(0.5, 30.0, log=True), "loss_lr": _PROXIES},
     "margin": {**_TRIPLET, "beta": Between(0.6, 1.4)},
     "angular": {"alpha": Between(20.0, 60.0)},
     "histogram": {"n_bins": Between(20, 200, log=True, whole=True)},

@@ -66,14 +66,14 @@ def execute(
             return replace(run, skipped=True, result=result)
         run.folder.mkdir(parents=True, exist_ok=True)
         (run.folder / "result.json").unlink(missing_ok=True)
-        last, libraries = run.manifest(), {name: version(name) for name in ("torch", "numpy", "papermill")}
+        last = run.manifest()
         manifest = {
             "lab": run.lab,
             "preset": preset,
             "parameters": run.parameters,
             "seed": run.parameters.get("seed"),
-            "versions": {"python": platform.python_version(), "rankedu": __version__, **libraries},
-            "git": _git_revision(run.source.parent),
+            "versions": versions(),
+            "git": git_revision(run.source.parent),
             "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "attempts": 0 if last.get("status") == "completed" else last.get("attempts", 0),
         }
@@ -141,7 +141,13 @@ def _attempt(run: Run, timeout: float, progress: bool) -> tuple[str, str, dict[s
         return "failed", str(failure), {}
 
 
-def _git_revision(folder: Path) -> dict[str, Any] | None:
+def versions() -> dict[str, str]:
+    """Of Python, this package, and the libraries that decide about numbers."""
+    libraries = {name: version(name) for name in ("torch", "numpy", "papermill")}
+    return {"python": platform.python_version(), "rankedu": __version__, **libraries}
+
+
+def git_revision(folder: Path) -> dict[str, Any] | None:
     """The commit of the checkout that holds a folder, and whether files differ from it; None without one."""
     command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:

@@ -110,7 +110,7 @@ def search(
     kept = Path(runs).resolve() / "searches" / f"{_key(base, space, metric)}.json"
     before = json.loads(kept.read_text(encoding="utf-8"))["trials"] if kept.exists() else []
     failed = {trial["run"] for trial in before if trial["value"] is None}
-    points = _draw(space, trials)
+    points = draw(space, trials)
     settings = [as_parameters(point, base.parameters) for point in points]
     planned = [plan(lab, parameters={**base.parameters, **new}, labs=base.source.parent, runs=runs) for new in settings]
     measured = _measured([run for run in planned if run.folder.name not in failed], preset, metric, how)
@@ -168,8 +168,8 @@ def _distributions(space: Mapping[str, Between]) -> dict[str, Any]:
     }
 
 
-def _draw(space: Mapping[str, Between], count: int) -> list[dict[str, Any]]:
-    """The first points of the sequence, whatever came out at others."""
+def draw(space: Mapping[str, Between], count: int, scramble: int = 0) -> list[dict[str, Any]]:
+    """The first points of the sequence as it is scrambled, whatever came out at others."""
     optuna = _optuna()
     base: Any = optuna.samplers.QMCSampler
 
@@ -181,7 +181,7 @@ def _draw(space: Mapping[str, Between], count: int) -> list[dict[str, Any]]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        sampler = Sobol(qmc_type="sobol", scramble=True, seed=0, warn_asynchronous_seeding=False)
+        sampler = Sobol(qmc_type="sobol", scramble=True, seed=scramble, warn_asynchronous_seeding=False)
     study = optuna.create_study(sampler=sampler)
     return [study.ask(fixed_distributions=_distributions(space)).params for _ in range(count)]
 

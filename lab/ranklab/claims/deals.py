@@ -1,0 +1,258 @@
+"""The second round: every arm is searched for in each deal of the letters, and the network it finds is judged.
+
+A deal has letters, a start, a seed and scrambles of its own: two deals have nothing in common but the characters.
+Trainings are done here and not by notebooks, which takes a third of the time.
+"""
+
+import hashlib
+import json
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from ranklab.claims.campaign import LABS, of_batches
+from ranklab.claims.protocol import CODES, RANDOM, Arm, read_arms
+from ranklab.experiments._weights import keep_weights
+from ranklab.methods.space import as_parameters
+from ranklab.runs.code import code_hash
+from ranklab.runs.planning import plan
+from ranklab.runs.records import Record, flatten, keep_runs
+from ranklab.runs.results import write_json
+from ranklab.runs.runner import git_revision, versions
+from ranklab.runs.search import Between, draw
+
+#: By what a network is chosen too, beside the metric of its arm; and the name of the one with the preset's settings.
+ALSO = {"retrieval": "R@1", "hierarchical_retrieval": "R@1 of characters"}
+DEFAULT = "default"
+#: A box is widened, by a half of its width at both ends, where the best of more than a quarter of the deals lie within
+#: a tenth of one edge. The ends of a box that is not logarithmic are those of what is meant, as 0 is for a margin.
+NEAR, MANY, WIDER = 0.1, 0.25, 0.5
+
+
+@dataclass(frozen=True)
+class Round:
+    """What is searched, trained and compared, and which differences matter."""
+
+    deals: int
+    trials: int  #: for each setting that is searched for
+    presets: Mapping[str, str]
+    arms: Mapping[str, Arm]  #: in the order in which they are done
+    delta: Mapping[str, float]  #: in points, by the metric
+    families: Mapping[str, Any]  #: questions by their names
+
+
+def read_round(folder: Path) -> Round:
+    """Read `deals.yaml`."""
+    import yaml
+
+    design = yaml.safe_load((folder / "deals.yaml").read_text(encoding="utf-8"))
+    return Round(**{**design, "arms": read_arms(design["arms"])})
+
+
+class Deals:
+    """The searches of a round, in a folder each deal, with a file each arm; each is done once."""
+
+    def __init__(self, design: Round, runs: Path, *, workers: int = 2) -> None:
+        self.design, self.runs, self.workers = design, Path(runs).resolve(), workers
+        self.weights = self.runs / "weights"
+
+    def run(self) -> Iterator[Arm]:
+        """Do the arms in order, each in all deals, with a wider box once more where too many ended at an edge."""
+        for arm in self.design.arms.values():
+            self._search_all(arm)
+            if crowding := self._crowded(arm):
+                write_json(self.runs / "wider" / f"{arm.name}.json", crowding)
+                self._search_all(arm)
+            yield arm
+
+    def space(self, arm: Arm) -> dict[str, Between]:
+        """What is searched for, as wide as it is by now."""
+        space, wider = arm.space if arm.searched else {}, self.runs / "wider" / f"{arm.name}.json"
+        names = json.loads(wider.read_text(encoding="utf-8")) if wider.exists() else []
+        return {name: widened(between) if name in names else between for name, between in space.items()}
+
+    def _search_all(self, arm: Arm) -> None:
+        todo = [deal for deal in range(self.design.deals) if not self._is_done(arm, deal)]
+        context = get_context("spawn")
+        with ProcessPoolExecutor(self.workers, mp_context=context, initializer=_one_thread) as pool:
+            list(pool.map(self.search, [arm] * len(todo), todo))
+
+    def _is_done(self, arm: Arm, deal: int) -> bool:
+        if not self._path(arm.name, deal).exists():
+            return False
+        found = self.read(arm.name, deal)
+        return bool(found["space"] == _bounds(self.space(arm)) and found["code"] == code_hash(CODES[arm.lab]))
+
+    def _crowded(self, arm: Arm) -> list[str]:
+        """The settings whose boxes are to be widened; none of a box that was."""
+        if (self.runs / "wider" / f"{arm.name}.json").exists():
+            return []
+        best = [found["trials"][found["chosen"][arm.choose]]["point"] for found in self._of(arm)]
+        return crowded(self.space(arm), best)
+
+    def _of(self, arm: Arm) -> list[dict[str, Any]]:
+        return [self.read(arm.name, deal) for deal in range(self.design.deals)]
+
+    def _folder(self) -> tempfile.TemporaryDirectory[str]:
+        """A folder of a run, whose weights are looked for in the folder above its parent."""
+        (parent := self.runs / "now").mkdir(parents=True, exist_ok=True)
+        return tempfile.TemporaryDirectory(dir=parent)
+
+    def _path(self, arm: str, deal: int) -> Path:
+        return self.runs / f"deal-{deal:02d}" / f"{arm}.json"
+
+    def read(self, arm: str, deal: int) -> dict[str, Any]:
+        """What the search of an arm in a deal found."""
+        return dict(json.loads(self._path(arm, deal).read_text(encoding="utf-8")))
+
+    def search(self, arm: Arm, deal: int) -> None:
+        """Train at all points and with the preset's settings; keep the values on `val`, and the networks chosen."""
+        self._path(arm.name, deal).parent.mkdir(parents=True, exist_ok=True)
+        space, taken = self.space(arm), self._taken(arm, deal)
+        base = self._parameters(arm, {**taken, **self._given(arm, deal)})
+        scramble = int.from_bytes(hashlib.sha256(f"{deal} {arm.name}".encode()).digest()[:4], "big")
+        points = draw(space, self.design.trials * len(space), scramble) if space else [{}]
+        settings = [as_parameters(point, base) for point in points]
+        with_default = bool(space) and not arm.like
+        asked = [base | new for new in settings] + [base] * with_default
+        metrics = (arm.choose, ALSO[arm.lab])
+        trials: list[dict[str, Any]] = []
+        chosen: dict[str, int] = {}
+        networks: dict[str, str] = {}
+        for number, parameters in enumerate(asked):
+            trial: dict[str, Any] = {"point": points[number] if number < len(points) else DEFAULT}
+            trials.append(trial)
+            began = time.perf_counter()
+            with self._folder() as folder:
+                try:
+                    outcome = LABS[arm.lab].run(parameters, folder, progress=False)
+                except (ArithmeticError, RuntimeError, ValueError) as error:  # a training that diverged
+                    trial["error"] = f"{type(error).__name__}: {error}"
+                    continue
+                outcome.close()
+                trial["val"] = {name: value for name, value in flatten(outcome.metrics).items() if value == value}
+                trial["curve"] = outcome.evidence["curve"]["loss"]
+                trial["seconds"] = round(time.perf_counter() - began, 1)
+                better = (
+                    [DEFAULT] if trial["point"] == DEFAULT else [m for m in metrics if _above(trial, trials, chosen, m)]
+                )
+                if better:
+                    chosen |= dict.fromkeys(better, number)
+                    networks |= dict.fromkeys(better, keep_weights(Path(folder) / "net.pt", self.weights))
+        found = {"arm": arm.name, "deal": deal, "code": code_hash(CODES[arm.lab]), "space": _bounds(space)}
+        found |= {"chosen": chosen, "networks": networks, "trials": trials}
+        found["parameters"] = {metric: asked[number] for metric, number in chosen.items()}
+        found["settings"] = {
+            metric: {name: asked[chosen[metric]][name] for name in {*taken, *settings[chosen[metric]]}}
+            for metric in metrics
+        }
+        write_json(self._path(arm.name, deal), found)
+
+    def _parameters(self, arm: Arm, given: Mapping[str, Any]) -> dict[str, Any]:
+        return plan(arm.lab, preset=self.design.presets[arm.lab], parameters=given, runs=self.runs).parameters
+
+    def _given(self, arm: Arm, deal: int) -> dict[str, Any]:
+        """What is not searched for: method, sizes, what is held, letters, seed and start."""
+        base = self._parameters(arm, {})
+        sizes = {name: round(base[name] * factor) for name, factor in arm.times.items()}
+        own = {"loss": arm.method, "seed": deal, "salt": _salt(deal), "weights": self._start(arm, deal)}
+        return {**own, **sizes, **arm.hold}
+
+    def _taken(self, arm: Arm, deal: int) -> dict[str, Any]:
+        """The settings that were found for another arm in this deal, but for what is searched for again."""
+        found = self.read(arm.like, deal)["settings"][arm.choose] if arm.like else {}
+        return {name: value for name, value in found.items() if name not in arm.search}
+
+    def _start(self, arm: Arm, deal: int) -> str:
+        if arm.after == RANDOM:
+            return ""
+        if arm.after:
+            return str(self.read(arm.after, deal)["networks"][arm.choose])
+        if not self._path("start", deal).exists():
+            given = {"seed": deal, "salt": _salt(deal)}
+            planned = plan("retrieval", preset=self.design.presets["start"], parameters=given, runs=self.runs)
+            with self._folder() as folder:
+                LABS["retrieval"].run(planned.parameters, folder, progress=False).close()
+                name = keep_weights(Path(folder) / "net.pt", self.weights, head=False)
+            write_json(self._path("start", deal), {"start": name})
+        return str(self.read("start", deal)["start"])
+
+    def measure(self, arm: Arm, table: Path) -> int:
+        """Measure the chosen networks of an arm on the held-out letters, which must be open, and keep their records."""
+        records = []
+        for found in self._of(arm):
+            chosen: dict[int, list[str]] = {}
+            for metric, number in found["chosen"].items():
+                chosen.setdefault(number, []).append(metric)
+            records += [self.measured(arm, found, metrics) for metrics in chosen.values()]
+        keep_runs(records, table)
+        return len(records)
+
+    def measured(self, arm: Arm, found: Mapping[str, Any], metrics: list[str]) -> Record:
+        """The record of the network that these metrics chose."""
+        network, parameters, number = (found[of][metrics[0]] for of in ("networks", "parameters", "chosen"))
+        trial, changed = found["trials"][number], {"weights": network, "steps": 0, "test_split": "held_out"}
+        with self._folder() as folder:
+            outcome = LABS[arm.lab].run(parameters | changed, folder, progress=False)
+        if arm.measure:
+            outcome.metrics |= of_batches(outcome, arm.measure, parameters)
+        about = {"arm": arm.name, "deal": found["deal"], "chosen": metrics, "network": network, "val": trial["val"]}
+        about |= {"code": found["code"], "curve": {"loss": trial["curve"], "evaluations": []}}
+        return Record(
+            lab=arm.lab,
+            run=f"{arm.name}-{found['deal']}-{number}",
+            preset=self.design.presets[arm.lab],
+            parameters=parameters | {"test_split": "held_out"},
+            metrics={name: value for name, value in flatten(outcome.metrics).items() if value == value},
+            seconds=sum(one.get("seconds", 0.0) for one in found["trials"]),
+            machine={"device": "CPU", "threads": 1},
+            versions=versions(),
+            git=git_revision(Path(__file__).parent),
+            started=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            evidence=outcome.evidence | about,
+        )
+
+
+def _salt(deal: int) -> str:
+    return f"deal {deal}"
+
+
+def _bounds(space: Mapping[str, Between]) -> dict[str, list[float]]:
+    return {name: [between.low, between.high] for name, between in space.items()}
+
+
+def _above(trial: Mapping[str, Any], trials: list[dict[str, Any]], chosen: Mapping[str, int], metric: str) -> bool:
+    return metric not in chosen or trial["val"][metric] > trials[chosen[metric]]["val"][metric]
+
+
+def _one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def crowded(space: Mapping[str, Between], best: list[dict[str, float]]) -> list[str]:
+    """The settings of which too many of the best points lie near one edge of their box."""
+    names = []
+    for name, between in space.items():
+        places = [between.place(point[name]) for point in best]
+        at = max(sum(place < NEAR for place in places), sum(place > 1 - NEAR for place in places))
+        names += [name] * (between.log and at > MANY * len(best))
+    return names
+
+
+def widened(between: Between) -> Between:
+    """A logarithmic box, wider at both ends; of whole numbers, from 1 on."""
+    factor = (between.high / between.low) ** WIDER
+    low, high = between.low / factor, between.high * factor
+    return (
+        replace(between, low=max(1.0, round(low)), high=round(high))
+        if between.whole
+        else replace(between, low=low, high=high)
+    )

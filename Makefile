@@ -51,9 +51,7 @@ results: $(VENV)/.has-lab  ## run the sweeps of the results page, about an hour;
 	$(PY) -m rankedu results --keep lab/records/results.jsonl > /dev/null
 
 claims: $(VENV)/.has-lab  ## put the papers' claims to the test, many hours; what is done is not repeated
-	$(PY) -m rankedu claims --run --workers 2
-	$(PY) -m rankedu claims --run --workers 2 --scale detection
-	$(PY) -m rankedu claims --run --workers 2 --scale deals
+	$(PY) -m rankedu claims --run
 
 ##@ For contributors
 

@@ -17,7 +17,6 @@ RECORDS = Path(__file__).resolve().parents[3] / "lab" / "records"
 #: A scale of the plan and how the page calls it.
 SCALES = {
     "cpu": "With batches of 128, on a CPU",
-    "gpu": "With batches of 1,024, on a GPU",
     "detection": "Object detection, on a CPU",
 }
 ABOUT_SETTINGS = (
@@ -34,11 +33,10 @@ def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
     for scale, title in SCALES.items():
         plan = read_protocol(scale, records)
         claims, of_scale = plan.of(entries), verdicts(entries, plan, records)
-        if of_scale.judged or scale != "gpu":
-            picture = show(folder, f"claims_{scale}", forest(of_scale.judged)) if of_scale.judged else ""
-            parts += [f"### {title}\n", picture, table(claims, of_scale)]
-            brief += [f"{title}:\n", short(claims, of_scale), picture]
-            searches += _searched(folder, plan, read_searches(plan, records)["arms"])
+        picture = show(folder, f"claims_{scale}", forest(of_scale.judged)) if of_scale.judged else ""
+        parts += [f"### {title}\n", picture, table(claims, of_scale)]
+        brief += [f"{title}:\n", short(claims, of_scale), picture]
+        searches += _searched(folder, plan, read_searches(plan, records)["arms"])
     return {
         "claims_protocol": protocol(),
         "claims_rules": rules(entries),

@@ -1,12 +1,10 @@
 """The claims of the papers as runs: what is searched, trained and compared for each, and what is to be said of it.
 
-The first round is `campaign` and `verdict`, the second `deals`, `spread` and `answers`; `power` forecast the second.
+The first round is judged by its records, `protocol` and `verdict`; the commits that they name trained it. The second is
+`deals`, `spread` and `answers`; `power` forecast it.
 """
 
-from ranklab.claims.campaign import Campaign
-from ranklab.claims.cost import Cost, costs
 from ranklab.claims.protocol import Arm, Claim, Protocol, read_claims, read_protocol, read_searches
 from ranklab.claims.verdict import Verdicts, verdicts
 
-__all__ = ["Arm", "Campaign", "Claim", "Cost", "Protocol", "Verdicts", "costs", "read_claims", "read_protocol"]
-__all__ += ["read_searches", "verdicts"]
+__all__ = ["Arm", "Claim", "Protocol", "Verdicts", "read_claims", "read_protocol", "read_searches", "verdicts"]

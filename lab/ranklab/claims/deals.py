@@ -6,9 +6,10 @@ Trainings are done here and not by notebooks, which takes a third of the time.
 
 import hashlib
 import json
+import statistics
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -16,8 +17,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from ranklab.claims.campaign import LABS, of_batches
-from ranklab.claims.protocol import CODES, RANDOM, Arm, read_arms
+from ranklab.claims.protocol import CODES, RANDOM, Arm, read_arms, with_needs
+from ranklab.experiments import hierarchical_retrieval, retrieval
+from ranklab.experiments._minibatches import TEMPERATURE, batch_metrics, shares_of_batches
 from ranklab.experiments._weights import keep_weights
 from ranklab.methods.space import as_parameters
 from ranklab.runs.code import code_hash
@@ -27,6 +29,11 @@ from ranklab.runs.results import write_json
 from ranklab.runs.runner import git_revision, versions
 from ranklab.runs.search import Between, draw
 
+__all__ = ["DEFAULT", "TEMPERATURE", "Deals", "Round", "read_round"]
+
+LABS: dict[str, Any] = {"retrieval": retrieval, "hierarchical_retrieval": hierarchical_retrieval}
+#: Items of all random batches of one size that are measured: small batches seldom hold a pair, so there must be many.
+DRAWN = 200_000
 #: By what a network is chosen too, beside the metric of its arm; and the name of the one with the preset's settings.
 ALSO = {"retrieval": "R@1", "hierarchical_retrieval": "R@1 of characters"}
 DEFAULT = "default"
@@ -93,11 +100,9 @@ class Deals:
         """The settings whose boxes are to be widened; none of a box that was."""
         if (self.runs / "wider" / f"{arm.name}.json").exists():
             return []
-        best = [found["trials"][found["chosen"][arm.choose]]["point"] for found in self._of(arm)]
+        of_deals = [self.read(arm.name, deal) for deal in range(self.design.deals)]
+        best = [found["trials"][found["chosen"][arm.choose]]["point"] for found in of_deals]
         return crowded(self.space(arm), best)
-
-    def _of(self, arm: Arm) -> list[dict[str, Any]]:
-        return [self.read(arm.name, deal) for deal in range(self.design.deals)]
 
     def _folder(self) -> tempfile.TemporaryDirectory[str]:
         """A folder of a run, whose weights are looked for in the folder above its parent."""
@@ -185,14 +190,19 @@ class Deals:
 
     def measure(self, arm: Arm, table: Path) -> int:
         """Measure the chosen networks of an arm on the held-out letters, which must be open, and keep their records."""
-        records = []
-        for found in self._of(arm):
-            chosen: dict[int, list[str]] = {}
-            for metric, number in found["chosen"].items():
-                chosen.setdefault(number, []).append(metric)
-            records += [self.measured(arm, found, metrics) for metrics in chosen.values()]
+        records = [record for deal in range(self.design.deals) for record in self.records_of(arm, deal)]
         keep_runs(records, table)
         return len(records)
+
+    def search_with_needs(self, arm: Arm, deal: int) -> None:
+        """Search an arm in one deal, and before it the arms that it needs."""
+        for name in with_needs([arm.name], self.design.arms):
+            self.search(self.design.arms[name], deal)
+
+    def records_of(self, arm: Arm, deal: int) -> list[Record]:
+        """Measure the networks that the search of an arm in a deal chose."""
+        found = self.read(arm.name, deal)
+        return [self.measured(arm, found, metrics) for metrics in _by_trial(found)]
 
     def measured(self, arm: Arm, found: Mapping[str, Any], metrics: list[str]) -> Record:
         """The record of the network that these metrics chose."""
@@ -217,6 +227,29 @@ class Deals:
             started=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             evidence=outcome.evidence | about,
         )
+
+
+def of_batches(outcome: Any, sizes: Iterable[int], parameters: Mapping[str, Any]) -> dict[str, float]:
+    """Mean mAP of random batches, and P of batches as the training has them, of these sizes.
+
+    Each network has batches of its own: what the draw of the batches adds belongs to the spread over the deals.
+    """
+    labels, seed = outcome.data.labels[:, -1], parameters["seed"]
+    metrics: dict[str, float] = {}
+    for size in sizes:
+        drawn = batch_metrics(outcome.embeddings, labels, size, DRAWN // size, seed=seed)
+        metrics[f"mAP of batches of {size}"] = float(drawn[:, 0].nanmean())
+        shares = shares_of_batches(outcome.embeddings, labels, size, parameters, batches=100, seed=1 + seed)
+        metrics[f"P of batches of {size}"] = statistics.fmean(shares)
+    return metrics
+
+
+def _by_trial(found: Mapping[str, Any]) -> list[list[str]]:
+    """The metrics that chose, together where they chose the same trial."""
+    chosen: dict[int, list[str]] = {}
+    for metric, number in found["chosen"].items():
+        chosen.setdefault(number, []).append(metric)
+    return list(chosen.values())
 
 
 def _salt(deal: int) -> str:

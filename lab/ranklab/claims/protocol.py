@@ -10,7 +10,6 @@ from typing import Any
 from ranklab.experiments import detection
 from ranklab.experiments._experiment import CODE
 from ranklab.methods.space import space_of
-from ranklab.runs.code import code_hash
 from ranklab.runs.folders import find_records
 from ranklab.runs.parameters import check_known
 from ranklab.runs.search import Between
@@ -100,9 +99,6 @@ class Protocol:
     arms: Mapping[str, Arm]
     budget: tuple[str, ...] = ()  #: arms that are trained where none is named, in this order; all if empty
 
-    def preset(self, arm: Arm) -> str:
-        return self.presets[arm.lab]
-
     @property
     def records(self) -> str:
         """The name of the table of its records."""
@@ -112,12 +108,6 @@ class Protocol:
     def searches(self) -> str:
         """The name of the file of what its searches chose."""
         return f"searches_{self.scale}.json"
-
-    @property
-    def code(self) -> str:
-        """A hash of the code that makes its runs."""
-        [module] = {CODES[arm.lab] for arm in self.arms.values()}
-        return code_hash(module)
 
     def of(self, claims: Iterable[Claim]) -> list[Claim]:
         """The claims that compare its arms, and those that nothing can test."""

@@ -29,7 +29,7 @@ ARMS = {
     "τ = 3, embedded anew": (4, 3, True),
     "batch 64, a quarter of the steps": (16, 0, False),
 }
-LAMS, RATES, LENGTHS = (8.0, 64.0, 512.0), (0.01, 0.04, 0.16), (40, 160)
+LAMS, RATES, LENGTHS = (8.0, 64.0, 512.0), (0.0025, 0.01, 0.04, 0.16), (40, 320)
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,7 +311,7 @@ def memories() -> dict[int, Comparison]:
     }
 
 
-def drift(rates: Sequence[float], ages: Sequence[int]) -> tuple[Array, Array]:
+def drift(rates: Sequence[float], ages: Sequence[int], after: int = 20) -> tuple[Array, Array]:
     """By rate, age and start: r.m.s. error of a score with what is so old, and R@1 among the old over among the new."""
     import torch
     from torch.nn.functional import normalize
@@ -319,7 +319,7 @@ def drift(rates: Sequence[float], ages: Sequence[int]) -> tuple[Array, Array]:
     from rankbook.kit import linear_maps as linear
 
     items = linear.data()[2][:, :400]
-    nets = learned(ARMS["batch 16"], LAMS[1], rates, range(20, 21 + max(ages)))
+    nets = learned(ARMS["batch 16"], LAMS[1], rates, range(after, after + 1 + max(ages)))
     label = torch.arange(items.shape[1]) // linear.EACH
     itself = torch.eye(len(label), dtype=torch.bool)
 

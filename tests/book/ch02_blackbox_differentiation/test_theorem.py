@@ -4,6 +4,8 @@ import numpy as np
 import torch
 
 from rankbook.ch02_blackbox_differentiation import study
+from rankedu.losses import RecallLoss
+from rankedu.rankers import BlackboxRanker
 from rankedu.solvers import assignment, ranking, shortest_path
 
 
@@ -47,6 +49,18 @@ def test_fails_for_a_solver_that_does_not_minimise():
     c, start, end, points = draw((5,))
     for name, solve in WRONG.items():
         assert not any(study.theorem_holds(solve, c, 2.0, start, end, points).values()), name
+
+
+def test_a_factor_behind_a_loss_leaves_the_strength_and_its_own_queries_divide_it():
+    def slope(lam, queries=1, factor=1.0, reduction="mean"):
+        y = torch.tensor([[0.9, 0.7, 0.5, 0.3, 0.1]], dtype=torch.float64).repeat(queries, 1).requires_grad_()
+        loss = RecallLoss(BlackboxRanker(lam), reduction=reduction)(y, torch.eye(5)[[3] * queries])
+        return torch.autograd.grad(factor * loss, y)[0].sum(0) / factor / (queries if reduction == "sum" else 1)
+
+    for lam in (1.0, 3.0, 30.0):
+        torch.testing.assert_close(slope(lam, factor=1000.0), slope(lam))
+        for reduction in ("mean", "sum"):
+            torch.testing.assert_close(slope(8 * lam, 8, reduction=reduction), slope(lam))
 
 
 def test_a_tie_may_never_agree():

@@ -1,4 +1,6 @@
-from itertools import pairwise, permutations
+from itertools import pairwise, permutations, product
+from math import prod
+from random import Random
 
 import pytest
 import torch
@@ -58,3 +60,22 @@ def test_the_expected_ap_is_the_mean_over_all_orders_and_not_over_those_of_a_sor
     every = [reference.average_precision([y[i] for i in o], [relevant[i] for i in o]) for o in permutations(range(4))]
     assert reference.average_precision(y, relevant, "expected") == pytest.approx(sum(every) / 24)
     assert sum(every[:6]) / 6 > sum(every) / 24 + 0.1, "the relevant one of the tied is listed first"
+
+
+def test_the_log_odds_have_the_largest_expected_ap_where_labels_are_independent():
+    def lost(chances):
+        """How much less AP to expect by each item's chance to be relevant than of the best order."""
+        by_chance = [sum(chance * labels[i] for labels, chance in chances.items()) for i in range(3)]
+        expected = [
+            sum(chance * reference.average_precision(y, labels) for labels, chance in chances.items() if any(labels))
+            for y in (by_chance, *permutations(range(3)))
+        ]
+        return max(expected) - expected[0]
+
+    draw = Random(0)
+    for _ in range(20):
+        odds = [draw.random() for _ in range(3)]
+        every = product((0, 1), repeat=3)
+        chances = {labels: prod(abs(1 - r - p) for p, r in zip(odds, labels, strict=True)) for labels in every}
+        assert lost(chances) < 1e-9
+    assert lost({(0, 1, 0): 2 / 7, (1, 0, 1): 3 / 7, (1, 1, 0): 2 / 7}) > 0.03, "not independent"

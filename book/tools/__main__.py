@@ -5,6 +5,7 @@ notebooks    check which notebooks are current, execute those that are not
 exercises    derive the starters and solutions from the chapters
 examples     run the scripts of the page "Use it in your project" and keep what they print
 first_loss   train networks with first losses and keep what they reach, for the page "Use it in your project"
+lams         look at the λ that the data ask for while the losses of the claims train, for the page of the claims
 loops        train a step with each loss in each training loop, for the page "Right in any loop"
 timings      measure how long chapters and labs run
 slides       write the slides of the lectures
@@ -23,6 +24,7 @@ COMMANDS = {
     "exercises": "notebooks.exercises",
     "examples": "notebooks.record_examples",
     "first_loss": "results.first_loss",
+    "lams": "results.lams",
     "loops": "site.loops",
     "timings": "notebooks.timings",
     "slides": "teaching.slides",

@@ -11,6 +11,7 @@ from rankbook.claims.figures import coordinates, forest, trials
 from rankbook.kit import style
 from ranklab.claims import Claim, Protocol, Verdicts, read_claims, read_protocol, read_searches, verdicts
 from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Estimate, Judgement
+from tools.results import lams
 from tools.results.pictures import show
 
 RECORDS = Path(__file__).resolve().parents[3] / "lab" / "records"
@@ -19,6 +20,11 @@ SCALES = {
     "cpu": "With batches of 128, on a CPU",
     "detection": "Object detection, on a CPU",
 }
+LAMS = (
+    "### λ found, and λ from the data\n\nWhat `suggest_lam` asks for while the network of seed 0 trains with what was "
+    "found: at the first batch, and the median of each quarter, on the scale of rk/n. Bold: within a factor of three. "
+    "`python book/tools lams` repeats it.\n"
+)
 ABOUT_SETTINGS = (
     "A line is a trial: it crosses the axis of each setting where that was drawn, and ends at the metric in percent. "
     "Darker is better, the best is orange. Under each setting stands the share of the spread that it explains, by "
@@ -42,7 +48,7 @@ def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
         "claims_rules": rules(entries),
         "claims": "\n".join(parts),
         "claims_short": "\n".join(brief),
-        "claims_searches": "\n".join(searches),
+        "claims_searches": "\n".join([*searches, LAMS, lams.markdown()]),
     }
 
 

@@ -10,7 +10,6 @@ differences are paired. No class is in two parts of a deal.
 
 import copy
 import json
-import os
 import warnings
 from collections.abc import Callable, Iterable
 from functools import cache, partial
@@ -19,10 +18,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.stats import t as student
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from rankbook.kit.compare import interval
+from rankedu.files import written
 from rankedu.losses import APLoss, FastAPLoss, OnEmbeddings, RecallLoss, ROADMAPLoss, SmoothAPLoss
 from rankedu.metrics import evaluate_retrieval
 from rankedu.rankers import BlackboxRanker, NoStepWarning
@@ -36,8 +36,6 @@ BEGIN, BEGIN_16, END = "<!-- made by first_loss -->", "<!-- made by first_loss, 
 RATES = (0.0003, 0.001, 0.003, 0.01)
 CHOOSE, REPORT = range(3), range(10, 20)
 STEPS, BEFORE, PER_CLASS, DIM = 150, 300, 4, 64
-#: Of intervals, and of the marks in the table, of which there are dozens: Student's t over the deals.
-LEVEL, OF_MARKS = 0.95, 0.99
 #: Classes of each part of a deal: training, validation, test, and those that a trained start knows.
 PARTS = {"outlines": (32, 24, 48, 60), "characters": (60, 40, 120, 200)}
 
@@ -54,9 +52,7 @@ LOSSES: dict[str, Callable[[int], nn.Module]] = {
     "`ROADMAPLoss()`": lambda _: OnEmbeddings(ROADMAPLoss()),
     "`APLoss(BlackboxRanker(), 0.1)`": lambda _: OnEmbeddings(APLoss(BlackboxRanker(), 0.1)),
     "`RecallLoss(BlackboxRanker(), 0.1)`": lambda _: OnEmbeddings(RecallLoss(BlackboxRanker(), 0.1)),
-    "the recall loss with the paper's λ = 4, margin 0.02": lambda _: OnEmbeddings(
-        RecallLoss(BlackboxRanker(4.0, normalized=True), 0.02)
-    ),
+    "`RecallLoss`, λ = 4, margin 0.02": lambda _: OnEmbeddings(RecallLoss(BlackboxRanker(4.0, normalized=True), 0.02)),
 }
 FIRST, ADVISED, PRINTED = next(iter(LOSSES)), list(LOSSES)[-2], list(LOSSES)[-1]
 #: Column → data, start, items of a batch.
@@ -192,12 +188,6 @@ def main() -> None:
     write(record)
 
 
-def interval(values: Any, level: float = LEVEL) -> tuple[float, float]:
-    """Mean, and half the width of its interval."""
-    half = student.ppf((1 + level) / 2, len(values) - 1) * np.std(values, ddof=1) / len(values) ** 0.5
-    return float(np.mean(values)), float(half)
-
-
 def tables(record: dict[str, Any]) -> str:
     """What was reached, in percent, a table for each kind of data; then whether a first loss learns at all."""
     found = []
@@ -235,7 +225,7 @@ def recall_loss(lam: float) -> nn.Module:
 
 #: What is differentiated in 16 bits, and how the networks were begun.
 IN_16_BITS: dict[str, Callable[[], nn.Module]] = {
-    **{f"recall, λ = {lam:g} on the scale of rk/n": partial(recall_loss, lam) for lam in (0.2, 1.0, 4.0)},
+    **{f"recall, λ = {lam:g}": partial(recall_loss, lam) for lam in (0.2, 1.0, 4.0)},
     **{f"{name}": partial(LOSSES[name], 0) for name in (ADVISED, "`SmoothAPLoss(0.01)`", FIRST, "contrastive")},
 }
 
@@ -259,34 +249,30 @@ def off_in_16_bits(start: str, make: Callable[[], nn.Module], batches: int = 8) 
 
 def table_of_16_bits(record: dict[str, Any]) -> str:
     """By how much gradients are off, in percent."""
-    lines = ["| gradient of the parameters, off by | untrained | trained |", "|---|---:|---:|"]
+    lines = ["| gradient of the parameters, off by % | untrained | trained |", "|---|---:|---:|"]
     for name, row in record["16 bits"].items():
-        lines.append("| " + " | ".join([name, *(f"{100 * share:.0f}\u00a0%" for share in row)]) + " |")
+        lines.append("| " + " | ".join([name, *(f"{100 * share:.0f}" for share in row)]) + " |")
     return "\n".join(lines)
 
 
 def cell(values: Any) -> str:
-    """Mean and interval, in percent."""
-    mean, half = interval(values)
-    return f"{100 * mean:.1f}\u00a0±\u00a0{100 * half:.1f}"
+    """Mean and its 95 % interval, in percent."""
+    found = interval(np.array(values))
+    return f"{100 * found.mean:.1f}±{100 * found.half:.1f}"
 
 
 def marks(column: dict[str, Any], name: str) -> str:
-    """▲ or ▼: better or worse than the first loss; *: the rate is the first or last of the sweep."""
-    mean, half = interval(np.subtract(column[name]["test"], column[FIRST]["test"]), OF_MARKS)
+    """▲ or ▼: above or below the first loss, by 99 %; *: the rate is the first or last of the sweep."""
+    found = interval(np.subtract(column[name]["test"], column[FIRST]["test"]), comparisons=5)
     edge = "*" if column[name]["rate"] in (RATES[0], RATES[-1]) else ""
-    return ("" if name == FIRST or abs(mean) <= half else "\u00a0▲" if mean > 0 else "\u00a0▼") + edge
+    return ("" if not found.clear else "▲" if found.mean > 0 else "▼") + edge
 
 
 def keep(record: dict[str, Any]) -> None:
     """Write the record whole, a line a column of the table."""
-    part = RECORD.with_suffix(".part")
-    lines = (
-        f"{json.dumps(column, ensure_ascii=False)}: {json.dumps(found, ensure_ascii=False)}"
-        for column, found in record.items()
-    )
-    part.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    os.replace(part, RECORD)
+    lines = (": ".join(json.dumps(part, ensure_ascii=False) for part in entry) for entry in record.items())
+    with written(RECORD) as part:
+        part.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def write(record: dict[str, Any]) -> None:

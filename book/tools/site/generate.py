@@ -13,7 +13,7 @@ from ranklab.datasets.registry import markdown
 from tools.notebooks import exercises, timings
 from tools.results import claims, papers_page, pictures
 from tools.results.papers_lists import margin_and_memory
-from tools.site import architecture_page, book_map, equation_page, loops, use_it
+from tools.site import architecture_page, book_map, equation_page, loops
 from tools.teaching import lectures, question_bank
 
 
@@ -28,7 +28,6 @@ def write_tables(folder: Path) -> None:
         "scenes": data.scenes.card_markdown(),
         "papers_data": markdown(),
         "detection_data": markdown(data.DETECTION),
-        "use_it": use_it.markdown(),
         "loops": loops.table(),
         "lectures": lectures.markdown(),
         "book_map": book_map.map_markdown(),

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import torch
 from tools.notebooks import pairs, record_examples
-from tools.results import first_loss
-from tools.site import use_it
+from tools.results import first_loss, lams
 from typer.testing import CliRunner
 
 from rankedu import losses, memory, rankers
@@ -119,19 +118,21 @@ def test_every_piece_of_code_on_the_page_runs_and_says_what_stands_there(tmp_pat
 
 def test_every_loss_of_the_table_learns():
     known, labels = vars(losses) | vars(rankers), torch.stack([torch.arange(32) // 8, torch.arange(32) // 4], dim=1)
-    for choice in use_it.CHOICES:
-        exec(choice.code, known)
+    written = re.findall(r"`(On\w+\(.*?\))` \|", PAGE[PAGE.index("## Choose") : PAGE.index("(use-it-first)=")])
+    assert len(written) == 6
+    for code in written:
         given = torch.randn(32, 4, generator=torch.Generator().manual_seed(0)).requires_grad_()
-        known["loss"](given, labels[:, 0] % 4 if "OnProposals" in choice.code else labels).backward()
-        assert given.grad.abs().sum() > 0, choice.code
+        eval(code, known)(given, labels[:, 0] % 4 if "OnProposals" in code else labels).backward()
+        assert given.grad.abs().sum() > 0, code
 
 
 def test_the_tables_of_first_losses_are_those_of_their_record_and_a_network_learns_by_it(monkeypatch):
     record = json.loads(first_loss.RECORD.read_text(encoding="utf-8"))
+    assert lams.sentence(json.loads(lams.RECORD.read_text(encoding="utf-8"))) in " ".join(PAGE.split())
     assert first_loss.tables(record) in PAGE and first_loss.table_of_16_bits(record) in PAGE
     marks = {
         name: {
-            column: first_loss.marks(record[column], name).strip("*\u00a0")
+            column: first_loss.marks(record[column], name).strip("*")
             for column in first_loss.COLUMNS
             if name in record[column]
         }

@@ -42,7 +42,7 @@ def proportion_by_batch_size(sizes: Sequence[int] = (16, 32, 64, 128, 256)) -> F
     figure, panels = style.figure(1, 2, width=6.8, height=4.0)
     facts, labels = [], {"P": "P, all pairs", "share": "P±, relevant-irrelevant pairs"}
     for axes, temperature in zip(panels, study.TWO, strict=True):
-        for name, maps in (("untrained", start_weights()), ("trained", study.maps_of(temperature))):
+        for name, maps in (("untrained", start_weights(study.STARTS)), ("trained", study.maps_of(temperature))):
             found = [study.seen(maps, size, temperature) for size in sizes]
             for (key, label), colour, line in zip(
                 labels.items(), (style.BLUE, style.ORANGE), ("o-", "s--"), strict=True

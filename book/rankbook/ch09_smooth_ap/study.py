@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from rankbook.kit import linear_maps as linear
 from rankbook.kit.compare import Array, Comparison, compare, descend, interval
-from rankbook.kit.linear_maps import CLASSES, EACH, NEW, STARTS, baselines, data, recall_at_1, start_weights
 from rankedu.losses import SmoothAPLoss
 from rankedu.rankers import operating_region
 
@@ -19,6 +19,7 @@ THRESHOLD = 0.005
 OF_EACH, BATCH, LENGTHS = 4, 32, (50, 150)
 TEMPERATURES, MARGINS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0), (0.1, 0.3, 1.0, 3.0)
 RATES = (0.002, 0.007, 0.03, 0.12)
+STARTS = 24  #: Twice as many as elsewhere: the gaps are small.
 #: Of the runs with a small and a large batch: sizes, items that each run sees, temperatures.
 SMALL, LARGE, IMAGES, TWO = 16, 128, 7680, (0.01, 0.1)
 
@@ -29,13 +30,13 @@ def operating_width(temperature: float, threshold: float = THRESHOLD) -> float:
     return 2 * temperature * math.acosh(math.sqrt(steepest / threshold)) if steepest > threshold else 0.0
 
 
-def batches(size: int, steps: int, seed: int = 3, classes: int = CLASSES) -> Iterator[Tensor]:
+def batches(size: int, steps: int, seed: int = 3, classes: int = linear.CLASSES) -> Iterator[Tensor]:
     """Items of each batch, four of each class; (starts, size)."""
     generator, drawn = torch.Generator().manual_seed(seed), size // OF_EACH
     for _ in range(steps):
         chosen = torch.rand(STARTS, classes, generator=generator).topk(drawn).indices
-        pick = torch.rand(STARTS, drawn, EACH, generator=generator).topk(OF_EACH).indices
-        yield (EACH * chosen[..., None] + pick).flatten(1)
+        pick = torch.rand(STARTS, drawn, linear.EACH, generator=generator).topk(OF_EACH).indices
+        yield (linear.EACH * chosen[..., None] + pick).flatten(1)
 
 
 def relations(scores: Tensor) -> tuple[Tensor, Tensor]:
@@ -69,7 +70,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 @functools.cache
 def learned(loss: Loss, strengths: tuple[float, ...], size: int, looks: tuple[int, ...]) -> dict[int, Tensor]:
     """The linear maps after so many steps of Adam; (strengths, rates, starts, numbers of an item, of an embedding)."""
-    start, strength = start_weights(), torch.tensor(strengths)[:, None, None, None, None]
+    start, strength = linear.start_weights(STARTS), torch.tensor(strengths)[:, None, None, None, None]
 
     def total(maps: Tensor, batch: Tensor) -> Tensor:
         z = embed(batch, maps.transpose(0, 1), 0)
@@ -81,7 +82,7 @@ def learned(loss: Loss, strengths: tuple[float, ...], size: int, looks: tuple[in
 
 def embed(batch: Tensor, maps: Tensor, part: int) -> Tensor:
     """Of length 1, (..., starts, size, numbers of an embedding), from the items to train with, choose by or report."""
-    return normalize(data()[part][torch.arange(STARTS)[:, None], batch] @ maps, dim=-1)
+    return normalize(linear.data(STARTS)[part][torch.arange(STARTS)[:, None], batch] @ maps, dim=-1)
 
 
 @functools.cache
@@ -90,26 +91,25 @@ def temperatures(steps: int) -> Comparison:
 
     def train(arm: tuple[Loss, tuple[float, ...]], strength: float, *_: object) -> tuple[Array, Array]:
         maps = learned(*arm, BATCH, LENGTHS)[steps][arm[1].index(strength)]
-        by, report = (np.stack([recall_at_1(items @ one) for one in maps]) for items in data()[1:])
+        by, report = (np.stack([linear.recall_at_1(items @ one) for one in maps]) for items in linear.data(STARTS)[1:])
         return by, report
 
     arms = {"Smooth-AP": (smooth_ap, TEMPERATURES), "triplets": (triplets, MARGINS)}
-    sweep = {name: strengths for name, (_, strengths) in arms.items()}
-    return compare(train, arms, baselines(), sweep, rates=RATES, starts=STARTS, ceilings=["the true directions"])
+    sweep, known = {name: strengths for name, (_, strengths) in arms.items()}, linear.baselines(STARTS)
+    return compare(train, arms, known, sweep, rates=RATES, starts=STARTS, ceilings=["the true directions"])
 
 
 def best(maps: Tensor) -> tuple[Tensor, Array]:
     """Of maps (rates, starts, ...) the one of each start that does best on the items to choose by; its R@1."""
-    rate = torch.tensor([recall_at_1(data()[1] @ one).tolist() for one in maps]).argmax(0)
+    rate = torch.tensor([linear.recall_at_1(linear.data(STARTS)[1] @ one).tolist() for one in maps]).argmax(0)
     chosen = maps[rate, torch.arange(STARTS)]
-    return chosen, recall_at_1(data()[2] @ chosen)
+    return chosen, linear.recall_at_1(linear.data(STARTS)[2] @ chosen)
 
 
 @functools.cache
 def maps_of(temperature: float) -> Tensor:
     """The maps that the longer training gives each start at this temperature."""
-    maps = learned(smooth_ap, TEMPERATURES, BATCH, LENGTHS)[max(LENGTHS)]
-    return best(maps[TEMPERATURES.index(temperature)])[0]
+    return best(learned(smooth_ap, TEMPERATURES, BATCH, LENGTHS)[max(LENGTHS)][TEMPERATURES.index(temperature)])[0]
 
 
 @functools.cache
@@ -117,7 +117,7 @@ def seen(maps: Tensor, size: int, temperature: float, items: int = 512) -> dict[
     """Of new batches, by start: P; the share P±; queries whose relevant items meet nobody, those of them that have an
     error in the batch; how far the value is off."""
     found: dict[str, list[Tensor]] = {"P": [], "share": [], "nobody": [], "stuck": [], "off": []}
-    for batch in batches(size, items // size, seed=77, classes=NEW):
+    for batch in batches(size, items // size, seed=77, classes=linear.NEW):
         z = embed(batch, maps, 2)
         scores = z @ z.mT
         relevant, irrelevant = sides(scores)
@@ -140,7 +140,7 @@ def trade_table() -> str:
     curve = dict(zip(TEMPERATURES, temperatures(max(LENGTHS)).curve("Smooth-AP"), strict=True))
     lines = ["          value off       P±            stuck         R@1    less that at 0.1"]
     for t, recall in curve.items():
-        both = [seen(maps, BATCH, t) for maps in (start_weights(), maps_of(t))]
+        both = [seen(maps, BATCH, t) for maps in (linear.start_weights(STARTS), maps_of(t))]
         cells = "".join(f"{one[key].mean():7.3f}" for key in ("off", "share", "stuck") for one in both)
         against = interval(recall - curve[0.1], len(curve) - 1) if t != 0.1 else ""
         lines.append(f"{t:<7g}{cells}  {recall.mean():.3f}  {against}".rstrip())

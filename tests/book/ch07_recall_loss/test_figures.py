@@ -8,7 +8,7 @@ import torch
 from rankbook.ch07_recall_loss import explorables as chapter
 from rankbook.ch07_recall_loss import figures, study
 from rankbook.kit import style
-from rankedu import outranking_negatives
+from rankedu import outranking_negatives, rank
 from rankedu.losses import RecallLoss
 from rankedu.metrics import recall_at_k
 from rankedu.rankers import BlackboxRanker
@@ -23,26 +23,35 @@ def test_recall_moves_one_relevant_item_and_the_refined_one_moves_all():
     assert up == [relevant[:1], relevant] and sum(sparse) == sum(dense) == 0
 
 
-def test_the_loss_of_the_best_positive_is_the_weighted_sum_of_recall():
-    weights = np.log1p(1 / np.arange(1.0, 15))
-    printed = sum(w * (1 - recall_at_k(SCORES, RELEVANT, k).item()) for k, w in enumerate(weights, start=1))
-    assert figures.best_positive_loss(SCORES, RELEVANT, lam=1.0).item() == pytest.approx(printed, abs=1e-6)
+def test_the_sum_over_k_is_W_of_the_best_relevant_item_whatever_the_weights_and_the_figure_takes_the_logarithm():
+    random = np.random.default_rng(0)
+    for weights in (np.log1p(1 / np.arange(1.0, 15)), *random.normal(size=(30, 14))):
+        scores, relevant = torch.tensor(random.random(14)), torch.tensor(random.random(14) < 0.3)
+        relevant[random.integers(14)] = True
+        printed = sum(w * (1 - recall_at_k(scores, relevant, k).item()) for k, w in enumerate(weights, start=1))
+        best = int(outranking_negatives(scores, relevant)[relevant].min())
+        assert weights[:best].sum() == pytest.approx(printed)
+        if weights[0] == np.log(2):
+            assert figures.best_positive_loss(scores, relevant, lam=1.0).item() == pytest.approx(printed)
 
 
+@pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("lam", [0.5, 3.0, 10.0, 100.0])
-def test_with_falling_weights_only_irrelevant_items_are_passed(lam):
+def test_with_falling_weights_only_irrelevant_items_are_passed(lam, ties):
+    """In lists with ties, too: they go by position."""
     for shape, seed in product(("r", "log", "log-log"), range(8)):
         loss = RecallLoss(BlackboxRanker(lam), weights=figures.DESIGNS[shape])
         generator = torch.Generator().manual_seed(seed)
         scores = torch.rand(30, generator=generator, dtype=torch.float64)
+        scores = (8 * scores).round() / 8 if ties else scores
         relevant = torch.rand(30, generator=generator) < 0.3
-        r = (scores[~relevant] > scores[relevant, None]).sum(1).double().requires_grad_()
-        (push,) = torch.autograd.grad(figures.DESIGNS[shape](r).mean(), r)
-        lifted = scores[relevant] + lam * push
-        passed = (scores[~relevant] > scores[relevant, None]) & (scores[~relevant] < lifted[:, None])
+        push = figures.slope(figures.DESIGNS[shape], outranking_negatives(scores, relevant)[relevant].double())
+        before, after = rank(scores), rank(scores.index_add(0, relevant.nonzero()[:, 0], lam * push / len(push)))
+        ahead, still = (at[~relevant] < at[relevant, None] for at in (before, after))
         places = torch.tensor(figures.places_gained(lambda y, rel=relevant, f=loss: f(y, rel), scores, lam))
-        assert torch.equal(places[relevant], passed.sum(1)), (shape, seed)
-        assert torch.equal(places[~relevant], -passed.sum(0)), (shape, seed)
+        assert torch.equal(before[relevant].argsort(), after[relevant].argsort()), (shape, seed)
+        assert torch.equal(places[relevant], (ahead & ~still).sum(1)), (shape, seed)
+        assert torch.equal(places[~relevant], -(ahead & ~still).sum(0)), (shape, seed)
 
 
 def test_shares_of_the_push_are_what_passing_one_saves():
@@ -67,9 +76,13 @@ def test_the_study_exchanges_labels_and_loses_none_and_its_batches_hold_four_ite
         assert all(len(set(row.tolist())) == 48 for row in batch)
 
 
-@pytest.mark.parametrize("weights", [lambda r: r**2, torch.log1p], ids=["growing", "through both ranks"])
-def test_relevant_items_pass_each_other_without_a_hypothesis(weights):
-    """Of the proposition on falling weights: that W' never increases; that the second rank is stopped."""
+def below_zero(r):
+    return torch.log1p(r) - torch.sin(2 * torch.pi * r) / torch.pi
+
+
+@pytest.mark.parametrize("weights", [lambda r: r**2, torch.log1p, below_zero], ids=["growing", "both ranks", "falling"])
+def test_relevant_items_pass_others_than_the_proposition_says_without_a_hypothesis(weights):
+    """Of the proposition on falling weights: that W' never increases; that the second rank is stopped; that W' ≥ 0."""
     loss = RecallLoss(BlackboxRanker(6.0), weights=weights, within_grad=weights is torch.log1p)
     places = torch.tensor(figures.places_gained(lambda y: loss(y, RELEVANT), SCORES, 6.0))
     lifted = SCORES + 6.0 * figures.slope(weights, outranking_negatives(SCORES, RELEVANT).float()) / 5

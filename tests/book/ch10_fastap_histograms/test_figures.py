@@ -55,16 +55,6 @@ def test_loss_and_slope_are_those_of_the_package():
             assert fast == pytest.approx(loss.item()) and found == pytest.approx(slope[0].item())
 
 
-def test_the_margin_is_one_to_two_widths_and_the_places_of_the_marks_decide_between():
-    relevant, bins = torch.tensor([True, False]), 10
-    zero = {}
-    for gap in (0.9, 1.5, 2.0):
-        tops = torch.linspace(0.98, -0.5, 75, dtype=torch.float64)
-        pairs = torch.stack([tops, tops - gap * 2 / bins], dim=-1)
-        zero[gap] = (1 - study.fast_ap(pairs, relevant.expand_as(pairs), bins)).abs() < 1e-9
-    assert not zero[0.9].any() and zero[2.0].all() and zero[1.5].any() and not zero[1.5].all()
-
-
 def test_what_is_missing_is_the_formula_only_where_scores_are_two_widths_apart():
     random = np.random.default_rng(0)
     for width in (2.0, 0.3):  # least distance of two scores, in widths

@@ -64,18 +64,16 @@ def where_it_fails(n: int = study.N, steps: int = study.STEPS) -> Figure:
     figure, (first, second, third) = style.figure(1, 3, width=7.2, height=3.2)
     first.barh(range(len(DISTRIBUTIONS)), list(learnt[0].values()), color=style.SKY)
     first.plot(list(soft[0].values()), range(len(DISTRIBUTIONS)), "s", color=style.BLACK, markersize=4)
-    first.set_yticks([])
     for place, name in enumerate(learnt[0]):
         first.text(n / 3 - 0.1, place, name, va="center", ha="right", fontsize=10, color=style.BLACK)
-    first.set(xlabel="error, in ranks", title="kind of list", xlim=(0, n / 3))
+    first.set(xlabel="error, in ranks", title="kind of list", xlim=(0, n / 3), yticks=[])
     for axis, at, which, label in ((second, scales, 1, "factor"), (third, shifts, 2, "shift")):
         axis.plot(at, learnt[which], "o-", color=style.ORANGE, markersize=4)
         axis.plot(at, soft[which], "s--", color=style.BLACK, markersize=3, linewidth=1)
         axis.axhline(n / 4, color=style.GREY, linestyle=":", linewidth=1.5)
         axis.set(xlabel=label, ylim=(0, n / 2.5))
-    second.set_xscale("log")
-    second.set_title("scores × factor")
-    third.set_title("scores + shift")
+    second.set(xscale="log", title="scores × factor")
+    third.set(title="scores + shift")
     kinds = ", ".join(f"{name} {error:.2f} and {soft[0][name]:.2f}" for name, error in learnt[0].items())
     (_, by_scale, by_shift), (_, soft_scale, soft_shift) = learnt, soft
     return style.describe(

@@ -16,13 +16,11 @@ from ranklab.contestants import LSTMRanker, equivariance_error
 from ranklab.training.sorter_data import DISTRIBUTIONS, draw_scores
 from ranklab.training.sorters import fit_sorter, rank_error, train_sorter
 
-N = 20
-#: Steps of the chapter's own sorter: some seconds. The lab trains for a minute.
-STEPS = 200
+#: Length of lists and steps of the chapter's own sorter, and points along each side of its landscape.
+N, STEPS, SIZE = 20, 200, 90
 #: Twelve small ones beside it: length of their lists, steps, lists to measure each with; lengths of a first step.
-SMALL, FEW, STARTS, LISTS, LENGTHS = 10, 80, 12, 80, (0.05, 0.2, 0.8, 3.2, 12.8)
-#: Points along each side of its landscape.
-SIZE = 90
+SMALL, FEW, LONGER, STARTS, LISTS = 10, 80, 240, 12, 80
+LENGTHS = (0.2, 0.8, 3.2, 12.8, 51.2, 204.8)
 
 
 @functools.cache
@@ -61,8 +59,7 @@ def blurred(size: int = SIZE, steps: int = STEPS) -> tuple[float, Array]:
     wanted = section_error(trained(N, steps)[0])
     tau = min(np.geomspace(0.1, 3, 300).tolist(), key=lambda tau: abs(section_error(SigmoidRanker(tau)) - wanted))
     seen = view(size)
-    scale = seen.section.points().std()
-    return tau, surface(seen, lambda scores: SigmoidRanker(tau)(scores / scale))
+    return tau, surface(seen, lambda scores: SigmoidRanker(tau)(scores / seen.section.points().std()))
 
 
 def errors(ranker: nn.Module, scales: Array, shifts: Array) -> tuple[dict[str, float], list[float], list[float]]:
@@ -85,10 +82,10 @@ def small_sorters(steps: int = FEW) -> list[LSTMRanker]:
     return [train_sorter(SMALL, steps=steps, seed=s, hidden=32, layers=1, progress=False) for s in range(STARTS)]
 
 
-def by_start() -> dict[str, Array]:
+def by_start(steps: int = FEW) -> dict[str, Array]:
     """Errors of each of the small sorters on uniform lists of its own, in ranks; dummies score -1; (starts,)."""
     rows: list[dict[str, float]] = []
-    for start, ranker in enumerate(small_sorters()):
+    for start, ranker in enumerate(small_sorters(steps)):
         lists, row = draw_scores(SMALL, LISTS, "uniform", generator=torch.Generator().manual_seed(start)), {}
         for n in (10, 9, 7, 5):
             filled = torch.where(torch.arange(SMALL) < n, lists, -1)
@@ -114,28 +111,34 @@ def ap_of(ranks: Tensor, exact: Tensor, wanted: Tensor) -> Tensor:
 
 
 def first_step(metric: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Comparison:
-    """How much one step raises a metric, by the gradient of a ranker: learnt, or a sigmoid; arms of the bench."""
+    """How much one step raises a metric, by the gradient of sorters after so many steps (None: sigmoid, -1: blind)."""
 
-    def train(
-        arm: Callable[[int, float], nn.Module] | None, strength: float, rates: Sequence[float], starts: int
-    ) -> tuple[Array, Array]:
+    def drawn(start: int) -> Tensor:
+        generator = torch.Generator().manual_seed(start)
+        return 2 * torch.rand(3, 2 * LISTS, SMALL, generator=generator, dtype=torch.float64) - 1
+
+    def exactly(scores: Tensor, wanted: Tensor) -> Tensor:
+        return metric(rank(scores).double(), rank(scores), wanted).view(2, LISTS).mean(-1)
+
+    def train(trained: int | None, tau: float, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
         found = np.empty((2, len(rates), starts))
         for start in range(starts):
-            generator = torch.Generator().manual_seed(start)
-            wanted, scores, slope = torch.rand(3, 2 * LISTS, SMALL, generator=generator, dtype=torch.float64) * 2 - 1
-            if arm is not None:  # None: a blind step
+            wanted, scores, slope = drawn(start)
+            if trained != -1:
+                ranker = SigmoidRanker(tau) if trained is None else small_sorters(trained)[start]
                 leaf = scores.clone().requires_grad_()
-                (slope,) = torch.autograd.grad(metric(arm(start, strength)(leaf), rank(scores), wanted).sum(), leaf)
+                (slope,) = torch.autograd.grad(metric(ranker(leaf), rank(scores), wanted).sum(), leaf)
             steps = slope / slope.abs().amax(-1, keepdim=True).clamp_min(1e-12)
-            value = [metric(r.double(), r, wanted) for r in (rank(scores + rate * steps) for rate in (0, *rates))]
-            found[:, :, start] = (torch.stack(value[1:]) - value[0]).view(-1, 2, LISTS).mean(-1).T.numpy()
+            value = torch.stack([exactly(scores + rate * steps, wanted) for rate in rates])
+            found[:, :, start] = (value - exactly(scores, wanted)).T.numpy()
         return found[0], found[1]
 
-    def learnt(steps: int) -> Callable[[int, float], nn.Module]:
-        return lambda start, strength: small_sorters(steps)[start]
-
-    known = {"untrained sorter": learnt(0), "a blind step": None}
-    baselines = {name: train(arm, 1.0, (0.2,), STARTS)[1][0] for name, arm in known.items()}
-    arms = {"sigmoid": lambda start, tau: SigmoidRanker(tau), "learnt sorter": learnt(FEW)}
-    sweep = {"sigmoid": (0.1, 0.3, 1.0, 3.0, 10.0), "learnt sorter": (1.0,)}
-    return compare(train, arms, baselines, sweep, rates=LENGTHS, starts=STARTS)
+    baselines = {}
+    for name, trained in {"untrained sorter": 0, "a blind step": -1}.items():
+        by, report = train(trained, 1.0, LENGTHS, STARTS)
+        baselines[name] = report[by.argmax(0), range(STARTS)]
+    pairs = (drawn(start)[:2] for start in range(STARTS))
+    baselines["the wanted order"] = np.array([(exactly(a, a) - exactly(b, a))[1].item() for a, b in pairs])
+    arms = {"sigmoid": None, "learnt sorter": FEW, "trained longer": LONGER}
+    sweep = {**dict.fromkeys(arms, (1.0,)), "sigmoid": (0.1, 0.3, 1.0, 3.0, 10.0)}
+    return compare(train, arms, baselines, sweep, rates=LENGTHS, starts=STARTS, ceilings=["the wanted order"])

@@ -44,7 +44,7 @@ def test_a_sigmoid_as_far_off_has_nearly_the_landscape_of_the_sorter():
     assert np.corrcoef(learnt, soft[inside])[0, 1] > 0.9 > 0.4 > np.corrcoef(true, soft[inside])[0, 1]
 
 
-def test_the_first_step_is_of_the_metrics_themselves_and_a_sorter_helps_less_than_a_sigmoid():
+def test_the_first_step_is_of_the_metrics_themselves_and_a_sorter_that_sorts_better_helps_less():
     scores, wanted = torch.rand(2, 5, study.SMALL, generator=torch.Generator().manual_seed(0))
     ranks = rank(scores)
     torch.testing.assert_close(study.spearman_of(ranks, ranks, wanted), spearman(scores, wanted), check_dtype=False)
@@ -54,6 +54,11 @@ def test_the_first_step_is_of_the_metrics_themselves_and_a_sorter_helps_less_tha
         found = study.first_step(metric)
         assert found.says("learnt sorter", "sigmoid").startswith("worse") and not found.below("learnt sorter")
         assert ";" not in found.says("learnt sorter", "sigmoid"), "both are above the baselines"
+        assert found.difference("sigmoid", "the wanted order").mean > -0.005, "all that can be gained"
+        less = found.difference("trained longer", "learnt sorter")
+        assert less.clear and less.mean < 0
+    off, longer = (study.by_start(steps)["10 items"] for steps in (study.FEW, study.LONGER))
+    assert interval(longer - off).clear and longer.mean() < off.mean()
 
 
 def test_one_dummy_does_no_harm_and_most_of_the_error_is_the_same_in_all_orders():

@@ -1,6 +1,8 @@
 """The page of the claims: every rule, and what was found, made from `lab/records`."""
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +42,10 @@ def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
         plan = read_protocol(scale, records)
         claims, of_scale = plan.of(entries), verdicts(entries, plan, records)
         picture = show(folder, f"claims_{scale}", forest(of_scale.judged)) if of_scale.judged else ""
-        parts += [f"### {title}\n", picture, table(claims, of_scale)]
+        chosen = read_searches(plan, records)["arms"]
+        parts += [f"### {title}\n", picture, table(claims, of_scale, chosen)]
         brief += [f"{title}:\n", short(claims, of_scale), picture]
-        searches += _searched(folder, plan, read_searches(plan, records)["arms"])
+        searches += _searched(folder, plan, chosen)
     return {
         "claims_protocol": protocol(),
         "claims_rules": rules(entries),
@@ -73,11 +76,17 @@ def rules(claims: Sequence[Claim]) -> str:
     return "\n".join(lines)
 
 
-def table(claims: Sequence[Claim], found: Verdicts) -> str:
-    """A row for each claim: what was found, the verdict, and what it took; then the records that were left out."""
-    lines = ["| claim | verdict | difference | in | level | core-hours |", "|---|---|---:|---|---:|---:|"]
+def table(claims: Sequence[Claim], found: Verdicts, chosen: Mapping[str, Any]) -> str:
+    """A row for each claim: what was found, the verdict, what another search would have changed, and what it took.
+
+    Then the records that were left out.
+    """
+    lines = [
+        "| claim | verdict | difference | by another search | in | level | core-hours |",
+        "|---|---|---:|---:|---|---:|---:|",
+    ]
     for claim in claims:
-        cells = _cells(claim, found.judged.get(claim.id), found.hours.get(claim.id))
+        cells = _cells(claim, found.judged.get(claim.id), found.hours.get(claim.id), chosen)
         lines.append(f"| *{claim.id}:* {claim.claim} ({claim.source}) | {' | '.join(cells)} |")
     if found.left_out:
         lines += ["", "Left out, as of other code, another split or another salt:", ""]
@@ -85,12 +94,37 @@ def table(claims: Sequence[Claim], found: Verdicts) -> str:
     return "\n".join([*lines, ""])
 
 
-def _cells(claim: Claim, judged: Judgement | None, hours: float | None) -> list[str]:
+def _cells(claim: Claim, judged: Judgement | None, hours: float | None, chosen: Mapping[str, Any]) -> list[str]:
     if judged is None:
-        return [f"cannot be tested here: {claim.missing}" if claim.missing else "not judged yet", "—", "—", "—", "—"]
+        return [f"cannot be tested here: {claim.missing}" if claim.missing else "not judged yet", *"—————"]
     of_parts = "; ".join(map(_difference, judged.parts))
+    moved = [by_another_search(part, chosen) for part in claim.parts]
     units = ", ".join(dict.fromkeys(map(_unit, claim.parts)))
-    return [f"**{judged.verdict}**", of_parts, units, f"{100 * judged.level:.1f}\u00a0%", f"{hours:.1f}"]
+    verdict = f"**{judged.verdict}**" + ("" if holds(judged, moved) else ", not signed today")
+    spread = "; ".join("—" if part is None else f"±\u00a0{100 * part:.2f}" for part in moved)
+    return [verdict, of_parts, spread, units, f"{100 * judged.level:.1f}\u00a0%", f"{hours:.1f}"]
+
+
+def by_another_search(part: Mapping[str, Any], chosen: Mapping[str, Any]) -> float | None:
+    """Twice the standard deviation of a difference, on `val`, if the trials of both sides were drawn anew.
+
+    None where the sides are no two searches, or there are no trials.
+    """
+    if "plus" not in part or "minus" not in part:
+        return None
+    metric = part["metric"]
+    best = max(part["minus"], key=lambda name: chosen[name].get("val", {}).get(metric, chosen[name].get("value", 0.0)))
+    sides = [chosen[name].get("trials") for name in (part["plus"], best)]
+    return 2 * math.hypot(*map(redrawn, sides)) if all(sides) else None
+
+
+def holds(judged: Judgement, moved: Sequence[float | None]) -> bool:
+    """Whether the verdict would be the same with the search in the interval; of one that is undecided, it is."""
+    sides = zip(judged.parts, moved, strict=True)
+    wide = [replace(part, half_width=math.hypot(part.half_width, by or 0.0)) for part, by in sides]
+    if judged.verdict == CONFIRMED:
+        return all(part.verdict == CONFIRMED for part in wide)
+    return judged.verdict == UNDECIDED or any(part.verdict == REFUTED for part in wide)
 
 
 def _unit(part: Mapping[str, Any]) -> str:

@@ -59,11 +59,17 @@ def test_verdicts_stand_in_the_table_on_the_first_screen_and_in_the_picture(data
     blocks, told = claims.blocks(tmp_path, data), read_protocol("cpu", data).of(read_claims(data))
     found = rows(blocks["claims"])
     fastap, pairs = found["recall-above-fastap"], found["recall-above-pairs"]
-    assert fastap[0] == "**confirmed here**" and fastap[2] == "mAP@R" and float(fastap[4]) == pytest.approx(0.6)
+    assert fastap[0] == "**confirmed here**, not signed today" and fastap[3] == "mAP@R"
+    moved = 200 * np.hypot(0.15, 0.10) * np.sqrt((2 / 3) ** 3 * (1 - (2 / 3) ** 3))
+    assert float(fastap[2].split()[1]) == pytest.approx(moved, abs=0.01) and moved > 10
+    assert float(fastap[5]) == pytest.approx(0.6)
     assert float(fastap[1].split()[0]) == pytest.approx(10, abs=0.1)
-    assert pairs[0] == "**refuted here**" and pairs[1].startswith("−5.0"), "against contrastive, the better on val"
+    assert pairs[0] == "**refuted here**, not signed today" and pairs[1].startswith("−5.0"), (
+        "against contrastive, the better on val"
+    )
     batches = found["batch-estimates-are-optimistic"]
-    assert [part.split()[0] for part in batches[1].split("; ")] == ["+10.00"] * 3 and batches[2] == "mAP"
+    assert batches[0] == "**confirmed here**" and batches[2] == "—; —; —"
+    assert [part.split()[0] for part in batches[1].split("; ")] == ["+10.00"] * 3 and batches[3] == "mAP"
     assert found["loglog-not-below-log"][0] == "not judged yet"
     assert found["margin-in-detection"][0] == "cannot be tested here: a telescope"
     pictures = ("claims_cpu.png", "searches_cpu.png", "settings_cpu_0.png")
@@ -102,3 +108,12 @@ def test_the_lists_of_the_page_hold_no_record_that_the_verdicts_leave_out():
     for protocol in map(read_protocol, ("cpu", "detection")):
         assert read_searches(protocol)["arms"] and collect_runs(RECORDS / protocol.records)[0]
         assert verdicts([], protocol, RECORDS).left_out == []
+
+
+def test_the_second_round_was_designed_before_its_first_record():
+    def commits(path: str) -> list[int]:
+        command = ["git", "log", "--format=%ct", "--", path]
+        return [int(line) for line in subprocess.check_output(command, cwd=pairs.ROOT, text=True).split()]
+
+    records = commits("lab/records/claims_deals.jsonl")
+    assert (design := commits("lab/records/deals.yaml")) and (not records or design[0] <= records[-1])

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from rankbook.kit.compare import descend
 from rankbook.kit.ranks import Array
 from rankedu import hierarchy
 from rankedu.losses import (
@@ -64,7 +65,6 @@ TITLES = {
 }
 
 RANDOM = ("triplet_distance_weighted", "margin")  # these two draw their triplets
-DRAWS = 100
 RANKED: dict[str, Callable[[], Any]] = {
     "smooth_ap": SmoothAPLoss,
     "rambo_ap": lambda: APLoss(BlackboxRanker(lam=10.0)),
@@ -94,6 +94,8 @@ def proxies(angles: Sequence[float] = ANGLES) -> Tensor:
 def make(name: str, at: Tensor | None = None, class_paths: Tensor = CLASS_PATHS) -> Loss:
     """A loss of embeddings and label paths; those with proxies get them from ``at``, shape (classes, dim)."""
     at = proxies() if at is None else at
+    if name.startswith("Σ "):
+        return summed(name[2:])
     if name in baseline_names():
         flat: Any = baseline(name, *at.shape)
         if name == "normalized_softmax":
@@ -118,6 +120,20 @@ def summed(name: str) -> Loss:
     return SumOverLevels(lambda n: part(), CLASS_PATHS)
 
 
+def after_descent(name: str, rates: Sequence[float] = (0.02, 0.1), dim: int = 8, starts: int = 12) -> Array:
+    """H-AP of nine items at random places, and after 100 steps of Adam at each rate: (1 + rates, starts)."""
+    loss, found = make(name), []
+
+    def total(copies: Tensor, paths: Tensor) -> Tensor:
+        return torch.stack([loss(normalize(copy, dim=1), paths) for copy in copies]).sum()
+
+    for seed in range(starts):
+        places = torch.randn(len(PATHS), dim, generator=torch.Generator().manual_seed(seed))
+        *_, ends = descend(places, rates, [PATHS] * 100, total)
+        found.append([measures(x)[1] for x in (places, *ends)])
+    return np.array(found).T
+
+
 def _of_leaves(module: Any) -> Loss:
     return lambda embeddings, paths: module(embeddings, paths[:, -1])
 
@@ -134,7 +150,7 @@ def descent(loss: Loss, embeddings: Tensor, paths: Tensor = PATHS, draws: int = 
 
 def draws_of(name: str) -> int:
     """How many draws the figures average."""
-    return DRAWS if name in RANDOM else 1
+    return 100 if name in RANDOM else 1
 
 
 def pull_of_pairs(loss: Loss, embeddings: Tensor, paths: Tensor = PATHS, draws: int = 1) -> Tensor:
@@ -234,7 +250,7 @@ def knowledge() -> dict[str, dict[str, float]]:
     ``folded``: relative change of the value when all angles are multiplied by 0.7, which keeps every ranking;
     ``sorted``: length of the gradient on a batch ranked perfectly by a common threshold, over that on the messy batch;
     ``uncalibrated``: the same on a batch ranked perfectly by every query, without a common threshold;
-    ``batches``: the mean value over batches of 12, over the value of the whole of 60;
+    ``batches``: the mean value over batches of 12, over the value of the whole of 60; of 12 draws;
     ``parents``: relative change of the value when b leaves a and joins c as its parent's child.
     """
     found = {}
@@ -250,24 +266,22 @@ def knowledge() -> dict[str, dict[str, float]]:
         found[name] = {
             "folded": abs(folded(name, (0.7,))[0] / value - 1),
             **lengths,
-            "batches": _batches_over_whole(name),
+            "batches": float(np.mean([_batches_over_whole(name, seed) for seed in range(12)])),
             "parents": abs(descent(make(name, class_paths=others[::3]), embed(ANGLES), others, draws)[0] / value - 1),
         }
     return found
 
 
-def _batches_over_whole(name: str) -> float:
+def _batches_over_whole(name: str, seed: int) -> float:
     """Of twenty classes of three around their means in eight dimensions, two classes a parent."""
-    generator = torch.Generator().manual_seed(15)
+    generator = torch.Generator().manual_seed(seed)
     means = torch.randn(20, 8, generator=generator, dtype=torch.float64)
     noise = torch.randn(60, 8, generator=generator, dtype=torch.float64)
     classes = torch.arange(60) // 3
     items, paths = normalize(means[classes] + 0.7 * noise, dim=1), torch.stack([classes // 2, classes], 1)
     loss = make(name, normalize(means, dim=1), paths[::3])
-    draws = 8 if name in RANDOM else 1
-    whole = descent(loss, items, paths, draws)[0]
-    parts = [descent(loss, items[at : at + 12], paths[at : at + 12], draws)[0] for at in range(0, 60, 12)]
-    return float(np.mean(parts)) / whole
+    parts = [descent(loss, items[at : at + 12], paths[at : at + 12])[0] for at in range(0, 60, 12)]
+    return float(np.mean(parts)) / descent(loss, items, paths)[0]
 
 
 def knowledge_table() -> str:
@@ -300,13 +314,7 @@ def inverted_triplets() -> tuple[int, int, int]:
 @functools.cache
 def pulls_by_group(name: str) -> Array:
     """Total pull on pairs of the same class, on cousins and on strangers, as shares of all pull and push."""
-    if name.startswith("Σ "):
-        loss: Loss = summed(name[2:])
-    elif name == "hap":
-        loss = OnEmbeddings(HAPLoss())
-    else:
-        loss = make(name)
-    pull = pull_of_pairs(loss, embed(ANGLES))
+    pull = pull_of_pairs(OnEmbeddings(HAPLoss()) if name == "hap" else make(name), embed(ANGLES))
     totals = np.array([sum(float(pull[i, j]) for i, j in pairs) for pairs in pair_groups()])
     absolute = sum(abs(float(pull[i, j])) for pairs in pair_groups() for i, j in pairs)
     return totals / absolute

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 import torch
+from torch.nn.functional import normalize
 
 from rankbook.ch15_baselines import explorables, study
+from rankedu.losses import CalibrationLoss, OnEmbeddings
 
 
 def tangent(steps, at):
@@ -37,3 +39,21 @@ def test_the_step_is_finite_and_follows_the_curve(name):
     assert explorables.turn(name, angle) == pytest.approx(-(high - low) / (2 * np.deg2rad(h)), rel=1e-3, abs=1e-5)
     for angle in explorables.one_item_moves.controls["angle"].values[::5]:
         assert all(np.isfinite(found).all() for found in explorables.step(name, angle)), angle
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_common_threshold_joins_batches_if_every_pair_meets_and_the_bounds_are_apart(seed):
+    generator = torch.Generator().manual_seed(seed)
+    classes, axes = torch.arange(20) % 5, torch.eye(8, dtype=torch.float64)
+    loss = OnEmbeddings(CalibrationLoss(0.9, 0.6))
+    items = normalize(axes[classes] + 0.05 * torch.randn(20, 8, generator=generator, dtype=torch.float64), dim=1)
+    parts = torch.randperm(20, generator=generator).view(4, 5)
+    batches = [torch.cat([parts[i], parts[j]]) for i in range(4) for j in range(i)]
+    assert all(loss(items[at], classes[at]) == 0 for at in batches)
+    assert study.measures(items, torch.stack([classes // 2, classes], 1))[0] == 1
+
+    alike = items.clone()  # classes 0 and 1 stand at one place, and no item of one ever meets one of the other
+    alike[classes == 1] = items[classes == 0]
+    assert all(loss(alike[classes != k], classes[classes != k]) == 0 for k in (0, 1))
+    assert study.measures(alike, torch.stack([classes // 2, classes], 1))[0] < 1
+    assert OnEmbeddings(CalibrationLoss(-1.0, 1.1))(alike, classes) == 0  # the first bound below the second

@@ -88,11 +88,12 @@ def train(
     batch: int = BATCH,
     apart: float = APART,
     seed: int = 0,
+    falling: bool = False,
 ) -> Runs:
     """Train linear scorers for AP by plain gradient descent, RaMBO's loss with a margin: a setting of each for a run.
 
     Each step draws a batch of new items for each start. All settings see the same ones, from the same weights of length
-    `begin` in a random direction. Source: RaMBO Fig. 3; RaMBO Eq. 14; RaMBO Eq. 15.
+    `begin` in a random direction. A `falling` rate gets to 0. Source: RaMBO Fig. 3; RaMBO Eq. 14; RaMBO Eq. 15.
 
     >>> train((0.0, 0.1), steps=80).scores().shape
     (3, 2, 12, 400)
@@ -111,7 +112,7 @@ def train(
         scores = (items @ weights[..., None])[..., 0]
         gradient = ap_gradient(scores, relevant(batch), strength, alpha)
         moved = moved + gradient.any(-1)
-        weights = weights - eta * (gradient[:, :, None] @ items)[:, :, 0]
+        weights = weights - eta * (1 - falling * step / steps) * (gradient[:, :, None] @ items)[:, :, 0]
     return Runs(np.arange(0, steps + 1, EVERY), np.array(looks), np.array(stirred), unseen(apart))
 
 
@@ -168,10 +169,10 @@ def ap(scores: Array) -> Array:
     return average_precision(rows, torch.from_numpy(relevant(scores.shape[-1])).expand_as(rows)).double().numpy()
 
 
-def contest(steps: int, margins: Sequence[float] = (0.0, 0.1), seed: int = 0) -> Comparison:
+def contest(steps: int, margins: Sequence[float] = (0.0, 0.1), falling: bool = False) -> Comparison:
     """AP with and without a margin after so many steps, each start with the λ and the rate that it has chosen."""
     every = np.array([(m, lam, rate) for m in margins for lam in LAMS for rate in RATES])
-    weights = train(*map(tuple, every.T), seed=seed).weights[[0, steps // EVERY]]
+    weights = train(*map(tuple, every.T), falling=falling).weights[[0, steps // EVERY]]
     chosen_by, reported = (ap(np.einsum("lksd,snd->lksn", weights, unseen(seed=s))) for s in (98, 99))
     places = {tuple(setting): k for k, setting in enumerate(every.tolist())}
 

@@ -120,3 +120,5 @@ def test_scores_collapse_without_a_margin_and_not_with_one():
     assert runs.average_precision()[40, 0].mean() > 0.95 and runs.scale[40, 0].max() < 0.2  # AP does not show it
     thrown = runs.at_rest().average_precision()[:, 0].mean()
     assert thrown < 0.95 < study.by_mean_direction().mean(), "the steps, not the direction"
+    falling = study.train((0.0,), falling=True)
+    assert falling.scale[-1].max() < 0.005 and falling.average_precision()[-1].mean() > 0.955, "nor a falling rate"

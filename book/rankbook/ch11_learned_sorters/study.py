@@ -37,8 +37,7 @@ def trained(n: int = N, steps: int = STEPS) -> tuple[LSTMRanker, Array]:
 def learnt_surface(size: int = SIZE, steps: int = STEPS) -> tuple[View, Array]:
     """The book's section, and the loss c·rk of a learnt sorter over it, for the scores on the scale of its training."""
     seen, (ranker, _) = view(size), trained(N, steps)
-    scale = seen.section.points().std()
-    return seen, surface(seen, lambda scores: ranker((scores / scale).float()).double())
+    return seen, surface(seen, lambda scores: ranker((scores / seen.section.points().std()).float()).double())
 
 
 def heights(size: int = SIZE, steps: int = STEPS) -> tuple[Array, Array]:

@@ -45,8 +45,9 @@ def written(path: Path) -> Iterator[Path]:
         raise
 
 
-def read_embeddings(path: Path) -> Tensor:
+def read_embeddings(path: str | os.PathLike[str]) -> Tensor:
     """The matrix of a .npy, (n, dim); the file is mapped, and read where it is used."""
+    path = Path(path)
     _check_file(path, "embeddings", ".npy")
     array = _array(path, "embeddings")
     kind = array.dtype
@@ -58,7 +59,7 @@ def read_embeddings(path: Path) -> Tensor:
 
 
 def read_labels(
-    path: Path, n: int | None = None, columns: str | None = None, header: bool = False
+    path: str | os.PathLike[str], n: int | None = None, columns: str | None = None, header: bool = False
 ) -> tuple[Array, list[str] | None]:
     """Read labels as paths from root to leaf, (n, L), integers or text, and the names of the levels if there is a head.
 
@@ -66,6 +67,7 @@ def read_labels(
     ``columns`` may be chosen, in their order, as "family,species" or "3,1"; below the end of a path nothing stands, or
     -1. Warns of what was taken for granted. Raises FileNotFoundError; ValueError, with the row, for anything else.
     """
+    path = Path(path)
     _check_file(path, "labels", ".csv", ".npy")
     if path.suffix == ".csv":
         paths, names = _table(path, n, columns, header)
@@ -156,11 +158,19 @@ def _array(path: Path, role: str) -> Array:
 def _table(path: Path, n: int | None, columns: str | None, header: bool) -> tuple[Array, list[str] | None]:
     """The chosen columns of a .csv, and their names if it has a head: then there is a row more than items."""
     try:
-        cells = np.loadtxt(path, dtype=str, comments=None, delimiter=",", quotechar='"', encoding="utf-8-sig", ndmin=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a file without a row, which is refused below
+            cells = np.loadtxt(
+                path, dtype=str, comments=None, delimiter=",", quotechar='"', encoding="utf-8-sig", ndmin=2
+            )
     except ValueError as error:
         said = str(error).partition(";")[0]
         raise ValueError(f"{path}: labels must be text in UTF-8, as many columns in each row: {said}") from None
     head = int(header or len(cells) - 1 == n)
+    if len(cells) <= head:
+        raise ValueError(
+            f"{path}: labels must have a row for each item, got {len(cells)} rows{' with the head' * head}"
+        )
     if n is not None and len(cells) != n + head:
         rest = " below the head, one for each item" if header else ", one for each item, or one more with a head"
         raise ValueError(f"{path}: labels must have {n} rows{rest}, got {len(cells) - header}")

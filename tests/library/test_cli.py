@@ -244,10 +244,14 @@ def test_columns_from_leaf_to_root_are_told_and_a_table_of_words_becomes_paths(f
     assert told in evaluate().stderr
     save("y.csv", [["make", "model"], *WORDS])
     with pytest.warns(UserWarning, match="taken for the head"):
-        [paths] = number_labels([read_labels(Path("y.csv"), header=True)[0]])
+        [paths] = number_labels([read_labels("y.csv", header=True)[0]])
     assert torch.equal(hierarchy.levels(paths), hierarchy.levels(torch.from_numpy(IDS)))
     with pytest.warns(UserWarning, match="levels from root to leaf"):
         assert len(read_labels(Path("y.csv"))[0]) == 8  # nobody has said how many there are, or that there is a head
+    for text, header, rows in (("", False, "0 rows"), ("make,model\n", True, "1 rows with the head")):
+        Path("y.csv").write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=f"must have a row for each item, got {rows}"):
+            read_labels("y.csv", header=header)
 
 
 def test_a_gallery_shares_the_numbers_of_the_classes(folder):

@@ -77,16 +77,10 @@ def rules(claims: Sequence[Claim]) -> str:
 
 
 def table(claims: Sequence[Claim], found: Verdicts, chosen: Mapping[str, Any]) -> str:
-    """A row for each claim: what was found, the verdict, what another search would have changed, and what it took.
-
-    Then the records that were left out.
-    """
-    lines = [
-        "| claim | verdict | difference | by another search | in | level | core-hours |",
-        "|---|---|---:|---:|---|---:|---:|",
-    ]
+    """A row for each claim: verdict, difference, and what another search would have changed; what was left out."""
+    lines = ["| claim | verdict | difference | by another search | in | level |", "|---|---|---:|---:|---|---:|"]
     for claim in claims:
-        cells = _cells(claim, found.judged.get(claim.id), found.hours.get(claim.id), chosen)
+        cells = _cells(claim, found.judged.get(claim.id), chosen)
         lines.append(f"| *{claim.id}:* {claim.claim} ({claim.source}) | {' | '.join(cells)} |")
     if found.left_out:
         lines += ["", "Left out, as of other code, another split or another salt:", ""]
@@ -94,15 +88,15 @@ def table(claims: Sequence[Claim], found: Verdicts, chosen: Mapping[str, Any]) -
     return "\n".join([*lines, ""])
 
 
-def _cells(claim: Claim, judged: Judgement | None, hours: float | None, chosen: Mapping[str, Any]) -> list[str]:
+def _cells(claim: Claim, judged: Judgement | None, chosen: Mapping[str, Any]) -> list[str]:
     if judged is None:
-        return [f"cannot be tested here: {claim.missing}" if claim.missing else "not judged yet", *"—————"]
+        return [f"cannot be tested here: {claim.missing}" if claim.missing else "not judged yet", *"————"]
     of_parts = "; ".join(map(_difference, judged.parts))
     moved = [by_another_search(part, chosen) for part in claim.parts]
     units = ", ".join(dict.fromkeys(map(_unit, claim.parts)))
     verdict = f"**{judged.verdict}**" + ("" if holds(judged, moved) else ", not signed today")
     spread = "; ".join("—" if part is None else f"±\u00a0{100 * part:.2f}" for part in moved)
-    return [verdict, of_parts, spread, units, f"{100 * judged.level:.1f}\u00a0%", f"{hours:.1f}"]
+    return [verdict, of_parts, spread, units, f"{100 * judged.level:.1f}\u00a0%"]
 
 
 def by_another_search(part: Mapping[str, Any], chosen: Mapping[str, Any]) -> float | None:

@@ -5,7 +5,6 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -50,8 +49,8 @@ def _of_search(values: list[float]) -> float:
     return float(100 * np.random.default_rng(0).choice(values, (DRAWS, 15)).max(1).std())
 
 
-def forecast(of: dict[str, float], delta: float, *, quarters: bool) -> dict[str, float]:
-    """Shares of simulated rounds that find equality at a true 0 and at δ, and a difference at 0, δ and 2δ.
+def forecast(of: dict[str, float], delta: float, *, quarters: bool) -> list[float]:
+    """Shares of simulated rounds that find equality at a true 0 and at δ, then a difference at 0, δ and 2δ.
 
     Sixteen searches: four in each of four deals whose quarters are disjoint, by Student's t over the deals; or one in
     each of sixteen independent deals. The letters that a deal holds out move its difference, and those that it trains
@@ -60,8 +59,8 @@ def forecast(of: dict[str, float], delta: float, *, quarters: bool) -> dict[str,
     rng, share = np.random.default_rng(1), ALPHA / FAMILY
     draw: Callable[..., Mean] = _quarters if quarters else _independent
     at = {factor: [draw(of, factor * delta, rng) for _ in range(DRAWS)] for factor in (0, 1, 2)}
-    equal = {f"equal at {f}δ": float(np.mean([m.p_equal(delta) <= share for m in at[f]])) for f in (0, 1)}
-    return equal | {f"different at {f}δ": float(np.mean([m.p_different() <= share for m in at[f]])) for f in at}
+    equal = [float(np.mean([m.p_equal(delta) <= share for m in at[f]])) for f in (0, 1)]
+    return equal + [float(np.mean([m.p_different() <= share for m in at[f]])) for f in at]
 
 
 def _effects(of: dict[str, float], rng: np.random.Generator) -> Array:
@@ -92,14 +91,14 @@ def _independent(of: dict[str, float], truth: float, rng: np.random.Generator) -
 
 
 def main() -> None:
-    """Print two lines for each pair."""
+    """Print two lines for each pair: its names, then its metric, δ and spreads, both in points."""
+    print(f"{'':58}equal   different\n{'':50}{'deals':>6}    0   δ   0   δ  2δ")
     for plus, minus, metric, delta in PAIRS:
         of = spreads(plus, minus, metric)
-        told: dict[str, Any] = {name: f"{value:.2f}" for name, value in of.items()}
-        print(f"{plus} less {minus}, {metric}, δ {delta:g}; spreads {told}")
-        for quarters in (True, False):
-            found = forecast(of, delta, quarters=quarters)
-            print(f"  {'4 × 4 ' if quarters else '16 × 1'} " + ", ".join(f"{k} {v:.2f}" for k, v in found.items()))
+        about = f"  {metric}, δ {delta:g}: " + ", ".join(f"{name} {value:.2f}" for name, value in of.items())
+        for quarters, text in ((True, f"{plus} less {minus}"), (False, about)):
+            told = "".join(f"{share:4.2f} ".lstrip("0") for share in forecast(of, delta, quarters=quarters))
+            print(f"{text:<50}{'4 × 4 ' if quarters else '16 × 1':>6}  {told}".rstrip())
 
 
 if __name__ == "__main__":

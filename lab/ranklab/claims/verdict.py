@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ranklab.claims.protocol import JUDGED, Claim, Protocol, read_searches, with_needs
+from ranklab.claims.protocol import JUDGED, Claim, Protocol, read_searches
 from ranklab.runs.judging import Contrast, Judgement, contrast, judge, milder
 from ranklab.runs.records import Record, collect_runs
 from ranklab.runs.selection import admit
@@ -19,7 +19,6 @@ class Verdicts:
 
     judged: Mapping[str, Judgement]  #: by the id of the claim; those that could be judged
     contrasts: Mapping[str, list[Contrast]]  #: what the parts of their rules compare, letter by letter
-    hours: Mapping[str, float]  #: core-hours of all arms that the claim needs, which it may share with others
     left_out: list[str]  #: records of other code, split or salt, and why
 
 
@@ -31,7 +30,7 @@ def verdicts(claims: Sequence[Claim], protocol: Protocol, folder: Path) -> Verdi
     """
     table = folder / protocol.records
     if not table.exists():
-        return Verdicts({}, {}, {}, [])
+        return Verdicts({}, {}, [])
     chosen = read_searches(protocol, folder)
     found, left_out = collect_runs(table)
     kept: list[Record] = []
@@ -50,9 +49,7 @@ def verdicts(claims: Sequence[Claim], protocol: Protocol, folder: Path) -> Verdi
     for family in dict.fromkeys(claim.family for claim in ready):
         parts = {claim.id: compared[claim.id] for claim in ready if claim.family == family}
         judged |= judge(parts, family=sum(claim.family == family and bool(claim.parts) for claim in claims))
-    needed = {claim.id: with_needs(claim.arms, protocol.arms) for claim in ready}
-    hours = {name: _hours(arms, by_arm, chosen["arms"]) for name, arms in needed.items()}
-    return Verdicts(judged, compared, hours, left_out)
+    return Verdicts(judged, compared, left_out)
 
 
 def _contrast(
@@ -86,8 +83,3 @@ def _of_networks(plus: Sequence[Record], first: str, minus: Sequence[Record], ot
     """The difference of two measures of whole networks, seed by seed."""
     found = np.array([[r.metrics[first] for r in plus], [r.metrics[other] for r in minus]], dtype=float)
     return Contrast((found[0] - found[1])[:, None], np.ones((len(plus), 1)), threshold)
-
-
-def _hours(arms: Sequence[str], records: Mapping[str, Sequence[Record]], chosen: Mapping[str, Any]) -> float:
-    seconds = sum(chosen[name]["seconds"] + sum(r.seconds or 0.0 for r in records[name]) for name in arms)
-    return float(seconds / 3600)

@@ -91,10 +91,6 @@ def test_verdicts_are_of_the_records(data):
     assert sorted(protocol.arms) == ["happier", "later", "smooth_ap"] and list(protocol.arms)[-1] == "later"
     assert set(found.judged) == {"milder", "on-par", "batches"} and not found.left_out
     assert found.judged["on-par"].estimate.threshold == -0.01
-    late = replace(told[0], parts=({"plus": "later", "milder": "smooth_ap"},))
-    [hours] = verdicts([late], protocol, data).hours.values()
-    assert found.hours["batches"] == pytest.approx((3.0 + 2 * 1.5) / 3600)
-    assert hours == pytest.approx(3 * (3.0 + 2 * 1.5) / 3600), "the search whose settings it takes, and its start, too"
     sizes = [record.metrics for record in records["smooth_ap"]]
     expected = sum(of["mAP of batches of 16"] - of["mAP of batches of 64"] for of in sizes) / 2
     assert found.judged["batches"].estimate.mean == pytest.approx(expected)

@@ -92,13 +92,13 @@ def _independent(of: dict[str, float], truth: float, rng: np.random.Generator) -
 
 def main() -> None:
     """Print two lines for each pair: its names, then its metric, δ and spreads, both in points."""
-    print(f"{'':60}equal   different\n{'':52}{'deals':>6}    0   δ   0   δ  2δ")
+    print(f"{'':62}equal   different\n{'':54}{'deals':>6}    0   δ   0   δ  2δ")
     for plus, minus, metric, delta in PAIRS:
         of = spreads(plus, minus, metric)
         about = f"  {metric}, δ {delta:g}: " + ", ".join(f"{name} {value:.2f}" for name, value in of.items())
         for quarters, text in ((True, f"{plus} less {minus}"), (False, about)):
             told = "".join(f"{share:4.2f} ".lstrip("0") for share in forecast(of, delta, quarters=quarters))
-            print(f"{text:<52}{'4 × 4 ' if quarters else '16 × 1':>6}  {told}".rstrip())
+            print(f"{text:<54}{'4 × 4 ' if quarters else '16 × 1':>6}  {told}".rstrip())
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -24,7 +24,7 @@ from ranklab.experiments._weights import keep_weights
 from ranklab.methods.space import as_parameters
 from ranklab.runs.code import code_hash
 from ranklab.runs.planning import plan
-from ranklab.runs.records import Record, flatten, keep_runs
+from ranklab.runs.records import Record, collect_runs, flatten, keep_runs
 from ranklab.runs.results import write_json
 from ranklab.runs.runner import git_revision, versions
 from ranklab.runs.search import Between, draw
@@ -189,8 +189,10 @@ class Deals:
         return str(self.read("start", deal)["start"])
 
     def measure(self, arm: Arm, table: Path) -> int:
-        """Measure the chosen networks of an arm on the held-out letters, which must be open, and keep their records."""
-        records = [record for deal in range(self.design.deals) for record in self.records_of(arm, deal)]
+        """Measure those networks of an arm that were not yet; the held-out letters must be open. How many records."""
+        kept = collect_runs(table)[0] if table.exists() else []
+        there = {record.evidence["network"] for record in kept if record.evidence["arm"] == arm.name}
+        records = [record for deal in range(self.design.deals) for record in self.records_of(arm, deal, there)]
         keep_runs(records, table)
         return len(records)
 
@@ -199,10 +201,11 @@ class Deals:
         for name in with_needs([arm.name], self.design.arms):
             self.search(self.design.arms[name], deal)
 
-    def records_of(self, arm: Arm, deal: int) -> list[Record]:
-        """Measure the networks that the search of an arm in a deal chose."""
+    def records_of(self, arm: Arm, deal: int, there: Collection[str] = ()) -> list[Record]:
+        """Measure the networks that the search of an arm in a deal chose, but for those that were by their hashes."""
         found = self.read(arm.name, deal)
-        return [self.measured(arm, found, metrics) for metrics in _by_trial(found)]
+        new = [metrics for metrics in _by_trial(found) if found["networks"][metrics[0]] not in there]
+        return [self.measured(arm, found, metrics) for metrics in new]
 
     def measured(self, arm: Arm, found: Mapping[str, Any], metrics: list[str]) -> Record:
         """The record of the network that these metrics chose."""

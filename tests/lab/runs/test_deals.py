@@ -154,9 +154,10 @@ def test_every_deal_has_letters_start_and_search_of_its_own(done):
 
 
 def test_what_is_done_is_not_done_again_and_a_crowded_box_is(done, monkeypatch):
-    deals, _ = done
+    deals, table = done
     monkeypatch.setitem(LABS, "retrieval", None)
     assert [arm.name for arm in deals.run()] == list(ARMS), "nothing was trained"
+    assert [deals.measure(arm, table) for arm in deals.design.arms.values()] == [0] * len(ARMS)
     monkeypatch.undo()
     arm, before = deals.design.arms["later"], deals.read("later", 1)
     (deals.runs / "wider").mkdir()

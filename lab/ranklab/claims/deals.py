@@ -17,8 +17,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from ranklab.claims.protocol import CODES, RANDOM, Arm, read_arms, with_needs
+from ranklab.claims.protocol import RANDOM, Arm, read_arms, with_needs
 from ranklab.experiments import hierarchical_retrieval, retrieval
+from ranklab.experiments._experiment import CODE
 from ranklab.experiments._minibatches import TEMPERATURE, batch_metrics, shares_of_batches
 from ranklab.experiments._weights import keep_weights
 from ranklab.methods.space import as_parameters
@@ -94,7 +95,7 @@ class Deals:
         if not self._path(arm.name, deal).exists():
             return False
         found = self.read(arm.name, deal)
-        return bool(found["space"] == _bounds(self.space(arm)) and found["code"] == code_hash(CODES[arm.lab]))
+        return bool(found["space"] == _bounds(self.space(arm)) and found["code"] == code_hash(CODE))
 
     def _crowded(self, arm: Arm) -> list[str]:
         """The settings whose boxes are to be widened; none of a box that was."""
@@ -150,7 +151,7 @@ class Deals:
                 if better:
                     chosen |= dict.fromkeys(better, number)
                     networks |= dict.fromkeys(better, keep_weights(Path(folder) / "net.pt", self.weights))
-        found = {"arm": arm.name, "deal": deal, "code": code_hash(CODES[arm.lab]), "space": _bounds(space)}
+        found = {"arm": arm.name, "deal": deal, "code": code_hash(CODE), "space": _bounds(space)}
         found |= {"chosen": chosen, "networks": networks, "trials": trials}
         found["parameters"] = {metric: asked[number] for metric, number in chosen.items()}
         found["settings"] = {
@@ -216,6 +217,7 @@ class Deals:
         if arm.measure:
             outcome.metrics |= of_batches(outcome, arm.measure, parameters)
         about = {"arm": arm.name, "deal": found["deal"], "chosen": metrics, "network": network, "val": trial["val"]}
+        about["search seconds"] = round(sum(one.get("seconds", 0.0) for one in found["trials"]), 1)
         about |= {"code": found["code"], "curve": {"loss": trial["curve"], "evaluations": []}}
         return Record(
             lab=arm.lab,
@@ -223,7 +225,7 @@ class Deals:
             preset=self.design.presets[arm.lab],
             parameters=parameters | {"test_split": "held_out"},
             metrics={name: value for name, value in flatten(outcome.metrics).items() if value == value},
-            seconds=sum(one.get("seconds", 0.0) for one in found["trials"]),
+            seconds=trial["seconds"],
             machine={"device": "CPU", "threads": 1},
             versions=versions(),
             git=git_revision(Path(__file__).parent),

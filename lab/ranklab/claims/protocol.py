@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ranklab.experiments import detection
-from ranklab.experiments._experiment import CODE
 from ranklab.methods.space import space_of
 from ranklab.runs.folders import find_records
 from ranklab.runs.parameters import check_known
@@ -16,8 +14,6 @@ from ranklab.runs.search import Between
 
 #: By which metric an arm is chosen, unless it says so itself.
 CHOOSE = {"retrieval": "mAP@R", "hierarchical_retrieval": "H-AP", "detection": "AP50"}
-#: By whose code the runs of a lab are known.
-CODES = {"retrieval": CODE, "hierarchical_retrieval": CODE, "detection": detection.CODE}
 #: What the records that may judge must have, by the lab; scenes are drawn and not dealt, so that they have no salt.
 DEALT = {"train_split": "fit", "test_split": "held_out", "salt": "claims"}
 JUDGED = {"retrieval": DEALT, "hierarchical_retrieval": DEALT, "detection": {"test_split": "held_out"}}

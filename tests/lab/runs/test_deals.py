@@ -150,6 +150,8 @@ def test_every_deal_has_letters_start_and_search_of_its_own(done):
         "mAP@R" in one.evidence["chosen"]
         and one.evidence["val"] == found[0]["trials"][found[0]["chosen"]["mAP@R"]]["val"]
     )
+    seconds = [trial["seconds"] for trial in found[0]["trials"]]
+    assert one.seconds in seconds and one.evidence["search seconds"] == pytest.approx(sum(seconds), abs=0.1)
     assert "mAP of batches of 16" in one.metrics and one.metrics["mAP@R"] != one.evidence["val"]["mAP@R"]
 
 

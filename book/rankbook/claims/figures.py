@@ -2,57 +2,55 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from matplotlib.colors import LogNorm
 
 from rankbook.kit import style
-from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Judgement
 from ranklab.runs.search import Between, importances
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Half-widths beyond which a distance is told and not drawn.
-FAR = 6.0
-#: Colour and marker, so that a verdict can be told without colours.
-_LOOKS = {CONFIRMED: (style.BLUE, "o"), REFUTED: (style.NEGATIVE, "s"), UNDECIDED: (style.GREY, "D")}
+#: Points within which the axis is linear; and beyond, logarithmic.
+LINEAR = 1.0
+#: Colour and marker, so that an answer can be told without colours.
+_LOOKS = {
+    "is above": (style.BLUE, "o"),
+    "is below": (style.RED, "s"),
+    "is level with": (style.GREEN, "D"),
+    "cannot be told from": (style.GREY, "X"),
+}
 
 
-def forest(judged: Mapping[str, Judgement]) -> Figure:
-    """Draw a line for each claim, in standard units: how far its difference is from the threshold of its rule.
+def forest(clauses: Sequence[Sequence[Any]]) -> Figure:
+    """Draw what was found of each clause, in each of its metrics, in points; a hollow mark is of the first round.
 
-    The unit is the half-width of the interval, so that claims in points, levels and shares stand in one picture. What
-    is farther than `FAR` stands at the edge, with its number.
+    A clause is what `tools.results.answers` found: sides, metric, mean, half-width, what is said, and the round.
     """
-    made, axes = style.figure(height=max(2.2, 1.0 + 0.3 * len(judged)))
-    sentences = []
-    for place, (name, judgement) in enumerate(reversed([*judged.items()])):
-        estimate = judgement.estimate
-        colour, marker = _LOOKS[judgement.verdict]
-        distance = (estimate.mean - estimate.threshold) / (estimate.half_width or 1.0)
-        if abs(distance) <= FAR:
-            axes.errorbar(distance, place, xerr=1.0, fmt=marker, color=colour, capsize=3, markersize=6)
-        else:
-            edge, side = (FAR, "right") if distance > 0 else (-FAR, "left")
-            axes.plot(edge, place, marker="<>"[distance > 0], color=colour, markersize=8)
-            axes.text(0.95 * edge, place, f"{distance:+.0f} ", ha=side, va="center", fontsize="small")
-        sentences.append(f"{name}: {judgement.verdict}, {distance:+.1f}")
-    for verdict in dict.fromkeys(judgement.verdict for judgement in judged.values()):
-        axes.plot([], [], _LOOKS[verdict][1], color=_LOOKS[verdict][0], label=verdict)
+    rows = [one for clause in clauses for one in clause]
+    made, axes = style.figure(height=1.2 + 0.32 * len(rows))
+    labels = []
+    for place, one in enumerate(reversed(rows)):
+        colour, marker = _LOOKS[one.verb]
+        fill = {"markerfacecolor": "white"} if one.first else {}
+        axes.errorbar(one.mean, place, xerr=one.half_width, fmt=marker, color=colour, capsize=3, markersize=6, **fill)
+        labels.append("\n".join(textwrap.wrap(f"{one.plus} − {one.minus}, {one.metric}", 52)))
+    for verb in dict.fromkeys(one.verb for one in rows):
+        axes.plot([], [], _LOOKS[verb][1], color=_LOOKS[verb][0], label=verb)
     axes.axvline(0, color=style.BLACK, linewidth=1)
-    axes.set_yticks(range(len(judged)), list(judged)[::-1])
-    axes.set(xlim=(-FAR - 1, FAR + 1), ylim=(-0.6, len(judged) - 0.4))
-    axes.set_xlabel("distance from the threshold, in half-widths")
-    style.legend_below(made, axes)
+    axes.set_xscale("symlog", linthresh=LINEAR, linscale=0.5)
+    ticks = [-10, -3, -1, 0, 1, 3, 10]
+    axes.set_xticks(ticks, [f"{tick:+d}".replace("-", "−") if tick else "0" for tick in ticks])
+    axes.set_yticks(range(len(rows)), labels, fontsize=8)
+    axes.set(xlim=(-30, 30), ylim=(-0.6, len(rows) - 0.4), xlabel="difference in points")
+    style.legend_below(made, axes, columns=2)
     axes.grid(axis="x", alpha=0.3)
-    return style.describe(
-        made,
-        f"{len(judged)} claims, each with the distance of its difference from the threshold of its rule, in "
-        f"half-widths of the interval; beyond 1 it is confirmed, below −1 refuted. {'; '.join(reversed(sentences))}.",
-    )
+    told = (f"{one.plus} {one.verb} {one.minus}: {one}" for one in rows)
+    return style.describe(made, f"{len(rows)} differences with their intervals. {'; '.join(told)}.")
 
 
 def trials(arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:

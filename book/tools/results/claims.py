@@ -6,14 +6,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from rankbook.claims.figures import coordinates, forest, trials
 from rankbook.kit import style
 from ranklab.claims import Claim, Protocol, Verdicts, read_claims, read_protocol, read_searches, verdicts
+from ranklab.claims.spread import redrawn
 from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Estimate, Judgement
-from tools.results import lams
+from tools.results import answers, lams
+from tools.results.answers import by_another_search, unit
 from tools.results.pictures import show
 
 RECORDS = Path(__file__).resolve().parents[3] / "lab" / "records"
@@ -35,22 +36,22 @@ ABOUT_SETTINGS = (
 
 
 def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
-    """What the page includes; name → Markdown. The figures go to the folder."""
-    entries = read_claims(records)
-    parts, brief, searches = [], [], []
+    """What the pages include; name → Markdown. The figures go to the folder."""
+    entries, told = read_claims(records), answers.topics(records)
+    parts, searches = [], []
     for scale, title in SCALES.items():
         plan = read_protocol(scale, records)
-        claims, of_scale = plan.of(entries), verdicts(entries, plan, records)
-        picture = show(folder, f"claims_{scale}", forest(of_scale.judged)) if of_scale.judged else ""
         chosen = read_searches(plan, records)["arms"]
-        parts += [f"### {title}\n", picture, table(claims, of_scale, chosen)]
-        brief += [f"{title}:\n", short(claims, of_scale), picture]
+        parts += [f"### {title}\n", table(plan.of(entries), verdicts(entries, plan, records), chosen)]
         searches += _searched(folder, plan, chosen)
+    clauses = [clause for of_topic in told.values() for clause in of_topic]
     return {
         "claims_protocol": protocol(),
+        "claims_forecast": f"```text\n{(records / 'deals_forecast.txt').read_text(encoding='utf-8')}```\n",
         "claims_rules": rules(entries),
+        "claims_answers": answers.sentences(told, records) if told else "",
+        "claims_picture": show(folder, "claims", forest(clauses)) if clauses else "",
         "claims": "\n".join(parts),
-        "claims_short": "\n".join(brief),
         "claims_searches": "\n".join([*searches, LAMS, lams.markdown()]),
     }
 
@@ -93,23 +94,10 @@ def _cells(claim: Claim, judged: Judgement | None, chosen: Mapping[str, Any]) ->
         return [f"cannot be tested here: {claim.missing}" if claim.missing else "not judged yet", *"————"]
     of_parts = "; ".join(map(_difference, judged.parts))
     moved = [by_another_search(part, chosen) for part in claim.parts]
-    units = ", ".join(dict.fromkeys(map(_unit, claim.parts)))
+    units = ", ".join(dict.fromkeys(map(unit, claim.parts)))
     verdict = f"**{judged.verdict}**" + ("" if holds(judged, moved) else ", not signed today")
     spread = "; ".join("—" if part is None else f"±\u00a0{100 * part:.2f}" for part in moved)
     return [verdict, of_parts, spread, units, f"{100 * judged.level:.1f}\u00a0%"]
-
-
-def by_another_search(part: Mapping[str, Any], chosen: Mapping[str, Any]) -> float | None:
-    """Twice the standard deviation of a difference, on `val`, if the trials of both sides were drawn anew.
-
-    None where the sides are no two searches, or there are no trials.
-    """
-    if "plus" not in part or "minus" not in part:
-        return None
-    metric = part["metric"]
-    best = max(part["minus"], key=lambda name: chosen[name].get("val", {}).get(metric, chosen[name].get("value", 0.0)))
-    sides = [chosen[name].get("trials") for name in (part["plus"], best)]
-    return 2 * math.hypot(*map(redrawn, sides)) if all(sides) else None
 
 
 def holds(judged: Judgement, moved: Sequence[float | None]) -> bool:
@@ -121,35 +109,10 @@ def holds(judged: Judgement, moved: Sequence[float | None]) -> bool:
     return judged.verdict == UNDECIDED or any(part.verdict == REFUTED for part in wide)
 
 
-def _unit(part: Mapping[str, Any]) -> str:
-    """What a part of a rule is measured in."""
-    if "of" in part:
-        return str(part["metrics"][0]).partition(" of batches")[0]
-    if "milder" in part:
-        return "levels in common"
-    return f"{part['metric']}, for one more α" if "slope" in part else str(part["metric"])
-
-
 def _difference(estimate: Estimate) -> str:
     """In points, with its half-width, and what the rule asks for if that is not 0."""
     asked = f", {100 * estimate.threshold:g} asked for" if estimate.threshold else ""
     return f"{100 * estimate.mean:+.2f}\u00a0±\u00a0{100 * estimate.half_width:.2f}{asked}".replace("-", "−")
-
-
-def short(claims: Sequence[Claim], found: Verdicts) -> str:
-    """A line for each verdict with the claims that have it, and one for those that have none."""
-    lines = []
-    for verdict in (CONFIRMED, REFUTED, UNDECIDED):
-        of_verdict = [one for one in claims if one.id in found.judged and found.judged[one.id].verdict == verdict]
-        sentences = [f"{claim.claim} ({_difference(found.judged[claim.id].estimate)})" for claim in of_verdict]
-        lines += [f"* **{verdict.capitalize()}** ({len(sentences)}): {' '.join(sentences)}"] if sentences else []
-    left = [claim for claim in claims if claim.id not in found.judged]
-    untestable = [claim for claim in left if claim.missing]
-    if untestable:
-        lines.append(f"* **Cannot be tested here** ({len(untestable)}): {' '.join(one.claim for one in untestable)}")
-    if len(left) > len(untestable):
-        lines.append(f"* **Not judged yet**: {len(left) - len(untestable)} of {len(claims)}.")
-    return "\n".join([*lines, ""])
 
 
 def _searched(folder: Path, plan: Protocol, chosen: Mapping[str, Any]) -> list[str]:
@@ -164,7 +127,7 @@ def _searched(folder: Path, plan: Protocol, chosen: Mapping[str, Any]) -> list[s
     for name, arm in arms.items():
         spread = arm["spread"]
         numbers = [f"{100 * spread[key]:.1f}" for key in ("best", "upper quartile", "median", "worst")]
-        numbers[0] += f" ± {100 * redrawn(arm['trials']):.1f}"
+        numbers[0] += f" ± {100 * redrawn([trial['value'] for trial in arm['trials']]):.1f}"
         settings = ", ".join(f"{key} {value:.3g}" for key, value in best_point(arm).items())
         lines.append(f"| {name} | {' | '.join(numbers)} | {spread['failed']} | {settings} |")
     spread = show(folder, f"searches_{plan.scale}", trials({name: arm["trials"] for name, arm in arms.items()}))
@@ -184,18 +147,6 @@ def _searched(folder: Path, plan: Protocol, chosen: Mapping[str, Any]) -> list[s
 def best_point(arm: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of the trial that was chosen, of an arm of `read_searches`."""
     return dict(max(arm["trials"], key=lambda trial: trial["value"] or 0.0)["point"])
-
-
-def redrawn(trials: Sequence[Mapping[str, Any]]) -> float:
-    """The standard deviation of the best value when as many trials are drawn from these, with replacement.
-
-    The best is the kth of n, from below, with the chance (k/n)ⁿ − ((k − 1)/n)ⁿ; a failed trial is below all others and
-    counts like the worst.
-    """
-    values = [trial["value"] for trial in trials if trial["value"] is not None]
-    values = np.sort([*values, *[min(values)] * (len(trials) - len(values))])
-    chances = np.diff((np.arange(len(values) + 1) / len(values)) ** len(values))
-    return float(np.sqrt(chances @ np.square(values - chances @ values)))
 
 
 def _in_line(folder: Path, name: str, figure: Figure) -> str:

@@ -29,7 +29,7 @@ def main() -> None:
         for name, found in tqdm(read_searches(protocol)["arms"].items()):
             arm, chosen = protocol.arms[name], found["parameters"]
             if arm.searched and "lam" in chosen and name not in record:
-                preset = protocol.preset(arm)
+                preset = protocol.presets[arm.lab]
                 usual = plan(arm.lab, preset=preset).parameters
                 sizes = {size: round(usual[size] * factor) for size, factor in arm.times.items()}
                 start = START if protocol.starts and arm.after != "random" else ""

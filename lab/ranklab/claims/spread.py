@@ -1,7 +1,7 @@
 """A difference between two arms by several deals of the letters, each with a start and a search of its own."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,3 +88,15 @@ def say(mean: Mean, *, different: float, equal: float, delta: float | None) -> s
     if side and within:
         return f"{side}, {FURTHER}"
     return side or (EQUAL if within else OPEN)
+
+
+def redrawn(values: Sequence[float | None]) -> float:
+    """The standard deviation of the best value when as many trials are drawn from these, with replacement.
+
+    The best is the kth of n, from below, with the chance (k/n)ⁿ − ((k − 1)/n)ⁿ; a failed trial, None, is below all
+    others and counts like the worst.
+    """
+    there = [value for value in values if value is not None]
+    ordered = np.sort([*there, *[min(there)] * (len(values) - len(there))])
+    chances = np.diff((np.arange(len(ordered) + 1) / len(ordered)) ** len(ordered))
+    return float(np.sqrt(chances @ np.square(ordered - chances @ ordered)))

@@ -8,10 +8,11 @@ import subprocess
 import numpy as np
 import pytest
 from tools.notebooks import pairs
-from tools.results import claims
+from tools.results import answers, claims
 
-from ranklab.claims import read_claims, read_protocol, read_searches, verdicts
+from ranklab.claims import read_protocol, read_searches, verdicts
 from ranklab.claims.protocol import DEALT
+from ranklab.claims.spread import ABOVE, EQUAL, FURTHER, redrawn
 from ranklab.runs import Record, collect_runs, keep_runs
 from ranklab.runs.packing import pack
 from ranklab.runs.results import write_json
@@ -25,7 +26,7 @@ BATCHES = {"mAP of batches of 32": 0.6, "mAP of batches of 128": 0.5, "mAP of ba
 @pytest.fixture
 def data(tmp_path):
     """The book's claims with records of four arms, and a search of three trials for each, the last of which failed."""
-    for name in ("claims.yaml", "claims_plan.yaml"):
+    for name in ("claims.yaml", "claims_plan.yaml", "deals.yaml", "deals_forecast.txt"):
         shutil.copy(claims.RECORDS / name, tmp_path)
     rng, records, arms, protocol = np.random.default_rng(0), [], {}, read_protocol("cpu", tmp_path)
     about = {"preset": None, "seconds": 36.0, "machine": {}, "versions": {}, "git": None, "started": ""}
@@ -56,7 +57,7 @@ def test_verdicts_stand_in_the_table_on_the_first_screen_and_in_the_picture(data
     plan = data / "claims_plan.yaml"
     told = plan.read_text(encoding="utf-8").replace("missing: {}", "missing: {margin-in-detection: a telescope}")
     plan.write_text(told, encoding="utf-8")
-    blocks, told = claims.blocks(tmp_path, data), read_protocol("cpu", data).of(read_claims(data))
+    blocks = claims.blocks(tmp_path, data)
     found = rows(blocks["claims"])
     fastap, pairs = found["recall-above-fastap"], found["recall-above-pairs"]
     assert fastap[0] == "**confirmed here**, not signed today" and fastap[3] == "mAP@R"
@@ -71,20 +72,37 @@ def test_verdicts_stand_in_the_table_on_the_first_screen_and_in_the_picture(data
     assert [part.split()[0] for part in batches[1].split("; ")] == ["+10.00"] * 3 and batches[3] == "mAP"
     assert found["loglog-not-below-log"][0] == "not judged yet"
     assert found["margin-in-detection"][0] == "cannot be tested here: a telescope"
-    pictures = ("claims_cpu.png", "searches_cpu.png", "settings_cpu_0.png")
-    assert all((tmp_path / name).exists() for name in pictures) and "pairs: refuted here" in blocks["claims"]
-    first = blocks["claims_short"].partition("Object detection")[0]
-    lines = dict(re.findall(r"^\* \*\*(.*?)\*\*(.*)$", first, re.MULTILINE))
-    assert list(lines) == ["Confirmed here", "Refuted here", "Not judged yet"]
-    assert f"(2): {told[0].claim} (+" in lines["Confirmed here"] and f"(1): {told[1].claim} (−" in lines["Refuted here"]
+    assert all((tmp_path / name).exists() for name in ("claims.png", "searches_cpu.png", "settings_cpu_0.png"))
+    lines = dict(re.findall(r"^1\. \*\*(.*?)\.\*\* (.*)$", blocks["claims_answers"], re.MULTILINE))
+    assert "224,256 weights" in blocks["claims_answers"] and "Scenes" not in lines
+    others = lines["The recall loss beside pair losses and FastAP"].replace("\xa0", " ")
+    plain = re.sub(r"([−+])\d+\.\d\d ± \d+\.\d\d", r"\1", others)
+    assert plain == (
+        "The recall loss cannot be told from FastAP (mAP@R +, first round); it cannot be told from the better of "
+        "the contrastive and the triplet loss (mAP@R −, first round)."
+    ), "another search would move more than the difference"
+    flatter = lines["Mini-batches flatter"]
+    assert "The mean of batches of 32 is above that of batches of 128 (mAP +10.00" in flatter
     searches = rows(blocks["claims_searches"])
     assert searches["fast_ap"] == ["20.0 ± 4.6", "20.0", "15.0", "10.0", "1", "lr 0.001, bins 50"]
+
+
+def test_metrics_with_the_same_answer_stand_together():
+    def found(metric, said):
+        return answers.Found("A", "B", metric, 0.3, 0.2, said, first=False)
+
+    both = {"One against another": [[found("R@1", EQUAL), found("mAP@R", f"{ABOVE}, {FURTHER}"), found("mAP", EQUAL)]]}
+    line = answers.sentences(both, claims.RECORDS).splitlines()[-1].replace("\xa0", " ")
+    assert line.partition(".** ")[2] == (
+        "A is level with B (R@1 +0.30 ± 0.20, mAP +0.30 ± 0.20) and is above it "
+        "(mAP@R +0.30 ± 0.20, less than matters)."
+    )
 
 
 def test_how_far_the_best_of_a_search_moves_is_that_of_all_draws():
     values = [0.1, 0.4, None]
     best = [max(drawn) for drawn in itertools.product([0.1, 0.4, 0.1], repeat=3)]
-    assert claims.redrawn([{"value": value} for value in values]) == pytest.approx(np.std(best))
+    assert redrawn(values) == pytest.approx(np.std(best))
 
 
 RECORDS = pairs.ROOT / "lab" / "records"

@@ -1,0 +1,151 @@
+"""The ten sentences at the head of the page of the claims, in words of `book/data/claims_in_words.yml`."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ranklab.claims import read_claims, read_protocol, read_searches, verdicts
+from ranklab.claims.answers import Answer, answers
+from ranklab.claims.deals import read_round
+from ranklab.claims.spread import ABOVE, BELOW, EQUAL, FURTHER, OPEN, redrawn
+from ranklab.models.convnet import ConvNet
+from ranklab.runs.planning import plan
+
+WORDS = Path(__file__).resolve().parents[2] / "data" / "claims_in_words.yml"
+IS = {ABOVE: "is above", BELOW: "is below", EQUAL: "is level with", OPEN: "cannot be told from"}
+FIRST = "first round"
+
+
+@dataclass(frozen=True)
+class Found:
+    """Of one clause in one metric, in points."""
+
+    plus: str
+    minus: str
+    metric: str
+    mean: float
+    half_width: float
+    said: str
+    first: bool  #: of the first round, widened by what another search would have changed
+
+    @property
+    def verb(self) -> str:
+        return IS[self.said.removesuffix(f", {FURTHER}")]
+
+    def __str__(self) -> str:
+        less = ", less than matters" if self.said.endswith(FURTHER) else ""
+        first = f", {FIRST}" if self.first else ""
+        mean = f"{self.mean:+.2f}".replace("-", "−")
+        return f"{self.metric} {mean}\u00a0±\u00a0{self.half_width:.2f}{less}{first}"
+
+
+def topics(records: Path) -> dict[str, list[list[Found]]]:
+    """What was found of each topic: of each of its clauses, the metrics in which it was asked."""
+    design, claims = read_round(records), read_claims(records)
+    second = answers(design, records / "claims_deals.jsonl")
+    first = {name: found for scale in ("cpu", "detection") for name, found in _first(scale, claims, records).items()}
+    told: dict[str, list[list[Found]]] = {}
+    for topic in yaml.safe_load(WORDS.read_text(encoding="utf-8"))["topics"]:
+        clauses = [list(_clause(clause, design.families, second, first)) for clause in topic["clauses"]]
+        told[topic["topic"]] = [clause for clause in clauses if clause]
+    return told
+
+
+def _clause(
+    clause: Mapping[str, Any],
+    families: Mapping[str, Any],
+    second: Mapping[str, Mapping[str, Answer]],
+    first: Mapping[str, list[tuple[str, float, float]]],
+) -> Iterator[Found]:
+    """In the metrics of the second round, or as the first one left it."""
+    asked = [(family, clause["second"]) for family in families if clause.get("second") in second[family]]
+    for family, name in asked:
+        answer = second[family][name]
+        half = answer.mean.half_width(answer.different)
+        metric = _metric(families[family][name])
+        yield Found(clause["plus"], clause["minus"], metric, answer.mean.value, half, answer.said, first=False)
+    if not asked and clause.get("first", [""])[0] in first:
+        name, part = clause["first"]
+        metric, mean, half = first[name][part]
+        said = OPEN if abs(mean) <= half else ABOVE if mean > 0 else BELOW
+        yield Found(clause["plus"], clause["minus"], metric, mean, half, said, first=True)
+
+
+def _first(scale: str, claims: list[Any], records: Path) -> dict[str, list[tuple[str, float, float]]]:
+    """Metric, mean and half-width of each part of a rule, in points, with the spread of another search in it."""
+    plan = read_protocol(scale, records)
+    chosen, judged = read_searches(plan, records)["arms"], verdicts(claims, plan, records).judged
+    return {
+        claim.id: [
+            (unit(part), 100 * one.mean, 100 * math.hypot(one.half_width, by_another_search(part, chosen) or 0.0))
+            for part, one in zip(claim.parts, judged[claim.id].parts, strict=True)
+        ]
+        for claim in plan.of(claims)
+        if claim.id in judged
+    }
+
+
+def _metric(question: Mapping[str, Any]) -> str:
+    return str(question["metric"] if "metric" in question else unit(question))
+
+
+def sentences(told: Mapping[str, list[list[Found]]], records: Path) -> str:
+    """The conditions, and a line of Markdown for each topic."""
+    about = _conditions(records)
+    lines = [yaml.safe_load(WORDS.read_text(encoding="utf-8"))["lead"].format(**about), ""]
+    for topic, clauses in told.items():
+        heads = [clause[0].plus for clause in clauses]
+        said = "; ".join(
+            f"{'it' if head == before else head} {_said(clause)}"
+            for clause, head, before in zip(clauses, heads, ["", *heads], strict=False)
+        )
+        lines.append(f"1. **{topic.format(**about)}.** {said[:1].upper()}{said[1:]}.")
+    return "\n".join(lines) + "\n"
+
+
+def _conditions(records: Path) -> dict[str, int]:
+    """What all trainings have in common."""
+    design, scenes = read_round(records), read_protocol("detection", records)
+    of = plan("retrieval", preset=design.presets["retrieval"]).parameters
+    steps = plan("detection", preset=scenes.presets["detection"]).parameters["steps"]
+    weights = sum(weight.numel() for weight in ConvNet(of["dim"]).parameters())
+    return {"weights": weights, "scene_steps": steps, **{name: of[name] for name in ("steps", "batch_size")}}
+
+
+def _said(clause: list[Found]) -> str:
+    """What is said of the first side in each metric; metrics with the same answer together."""
+    by_verb: dict[str, list[Found]] = {}
+    for one in clause:
+        by_verb.setdefault(one.verb, []).append(one)
+    sides = [clause[0].minus, *["it"] * len(by_verb)]
+    return " and ".join(
+        f"{verb} {side} ({', '.join(map(str, of))})" for (verb, of), side in zip(by_verb.items(), sides, strict=False)
+    )
+
+
+def by_another_search(part: Mapping[str, Any], chosen: Mapping[str, Any]) -> float | None:
+    """Twice the standard deviation of a difference, on `val`, if the trials of both sides were drawn anew.
+
+    None where the sides are no two searches, or there are no trials.
+    """
+    if "plus" not in part or "minus" not in part:
+        return None
+    metric = part["metric"]
+    best = max(part["minus"], key=lambda name: chosen[name].get("val", {}).get(metric, chosen[name].get("value", 0.0)))
+    sides = [chosen[name].get("trials") for name in (part["plus"], best)]
+    if not all(sides):
+        return None
+    return 2 * math.hypot(*(redrawn([trial["value"] for trial in trials]) for trials in sides))
+
+
+def unit(part: Mapping[str, Any]) -> str:
+    """What a part of a rule, or a question, is measured in."""
+    if "of" in part:
+        return str(part["metrics"][0]).partition(" of batches")[0]
+    if "milder" in part:
+        return "levels in common"
+    return f"{part['metric']}, for one more α" if "slope" in part else str(part["metric"])

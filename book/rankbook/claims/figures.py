@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 from matplotlib.colors import LogNorm
 
 from rankbook.kit import style
-from ranklab.runs.search import Between, importances
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 #: Points within which the axis is linear; and beyond, logarithmic.
@@ -73,49 +71,3 @@ def trials(arms: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
     axes.set(xlabel="metric on val by which it is chosen (percent)", ylim=(-0.6, len(arms) - 0.4))
     axes.grid(axis="x", alpha=0.3)
     return style.describe(made, f"All trials of each search, a dot a trial. {'; '.join(reversed(sentences))}.")
-
-
-def coordinates(name: str, trials: Sequence[Mapping[str, Any]], space: Mapping[str, Between]) -> Figure:
-    """Draw the trials of an arm, given as in `trials`, each as a line through its settings.
-
-    An axis for each setting of the space, logarithmic where the search was, with the share of the spread that it
-    explains; the last axis is the metric. The best trial is the thick line, and a darker one is better. Narrow enough
-    for a phone.
-    """
-    done = [(trial["point"], trial["value"]) for trial in trials if trial["value"] is not None]
-    shares = importances(space, done)
-    made, axes = style.figure(width=3.4, height=1.9)
-    _draw_lines(axes, space, sorted(done, key=lambda trial: trial[1]), shares)
-    axes.set_title(name, fontsize=10, pad=16)
-    first = max(shares, key=shares.__getitem__)
-    return style.describe(
-        made,
-        f"The trials of {name} as lines through their settings, the best one thick. {first} explains "
-        f"{shares[first]:.0%} of the spread.",
-    )
-
-
-def _draw_lines(
-    axes: Axes,
-    space: Mapping[str, Between],
-    done: Sequence[tuple[Mapping[str, Any], float]],
-    shares: Mapping[str, float],
-) -> None:
-    """The trials (point, value), the worst first, on parallel axes."""
-    worst, best = done[0][1], done[-1][1]
-    metric = Between(worst, best if best > worst else worst + 1)
-    for number, (point, value) in enumerate(done, start=1):
-        heights = [between.place(point[setting]) for setting, between in space.items()]
-        good = metric.place(value)
-        last = number == len(done)
-        axes.plot([*heights, good], color=style.ORANGE if last else str(0.85 - 0.7 * good), lw=3.0 if last else 1.2)
-    ranges = [*((between.low, between.high) for between in space.values()), (100 * worst, 100 * best)]
-    for place, (low, high) in enumerate(ranges):
-        axes.axvline(place, color=style.BLACK, linewidth=0.8)
-        for height, value, side in ((-0.05, low, "top"), (1.05, high, "bottom")):
-            axes.text(place, height, f"{float(f'{value:.3g}'):g}", ha="center", va=side, fontsize=9)
-    labels = [*(f"{setting}\n{shares[setting]:.0%}" for setting in space), "on val"]
-    axes.set_xticks(range(len(labels)), labels, fontsize=9)
-    axes.tick_params(length=0, pad=12)
-    axes.set(ylim=(-0.05, 1.05), xlim=(-0.25, len(space) + 0.25), yticks=[])
-    axes.spines[:].set_visible(False)

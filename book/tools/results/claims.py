@@ -6,10 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
-from rankbook.claims.figures import coordinates, forest, trials
-from rankbook.kit import style
+from rankbook.claims.figures import forest, trials
 from ranklab.claims import Claim, Protocol, Verdicts, read_claims, read_protocol, read_searches, verdicts
 from ranklab.claims.spread import redrawn
 from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Estimate, Judgement
@@ -27,11 +24,6 @@ LAMS = (
     "### λ found, and λ from the data\n\nWhat `suggest_lam` asks for while the network of seed 0 trains with what was "
     "found: at the first batch, and the median of each quarter, on the scale of rk/n. Bold: within a factor of three. "
     "`python book/tools lams` repeats it.\n"
-)
-ABOUT_SETTINGS = (
-    "A line is a trial: it crosses the axis of each setting where that was drawn, and ends at the metric in percent. "
-    "Darker is better, the best is orange. Under each setting stands the share of the spread that it explains, by "
-    "Optuna's fANOVA. Of {trials} trials chance alone often gives a setting a half: believe what is near nine tenths.\n"
 )
 
 
@@ -131,25 +123,9 @@ def _searched(folder: Path, plan: Protocol, chosen: Mapping[str, Any]) -> list[s
         settings = ", ".join(f"{key} {value:.3g}" for key, value in best_point(arm).items())
         lines.append(f"| {name} | {' | '.join(numbers)} | {spread['failed']} | {settings} |")
     spread = show(folder, f"searches_{plan.scale}", trials({name: arm["trials"] for name, arm in arms.items()}))
-    through = [
-        _in_line(folder, f"settings_{plan.scale}_{place}", coordinates(name, arm["trials"], plan.arms[name].space))
-        for place, (name, arm) in enumerate(arms.items())
-    ]
-    folded = [
-        ":::{dropdown} Every trial, setting by setting\n",
-        ABOUT_SETTINGS.format(trials=plan.trials),
-        "\n".join(through),
-        "\n:::\n",
-    ]
-    return [f"### {SCALES[plan.scale]}\n", spread, *lines, "", *folded]
+    return [f"### {SCALES[plan.scale]}\n", spread, *lines, ""]
 
 
 def best_point(arm: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of the trial that was chosen, of an arm of `read_searches`."""
     return dict(max(arm["trials"], key=lambda trial: trial["value"] or 0.0)["point"])
-
-
-def _in_line(folder: Path, name: str, figure: Figure) -> str:
-    """A picture like a word: as many stand beside each other as the window is wide."""
-    (folder / f"{name}.png").write_bytes(style.png(figure))
-    return f"![{style.description(figure)}](_generated/{name}.png)"

@@ -22,8 +22,6 @@ from ranklab.runs.sweeps import SweepError, run_all
 
 #: The split that may choose.
 CHOOSING = "val"
-#: By which importances are computed.
-TREES = 64
 
 
 @dataclass(frozen=True)
@@ -121,24 +119,6 @@ def search(
     found = Search(lab, metric, made)
     write_json(kept, asdict(found))
     return found
-
-
-def importances(
-    space: Mapping[str, Between], trials: Iterable[tuple[Mapping[str, Any], float | None]]
-) -> dict[str, float]:
-    """What share of the spread of trials (point, value or None) each setting explains, by Optuna's fANOVA; in all 1.
-
-    Of twenty trials a setting that decides alone gets some eight tenths, and chance often gives one of three a half.
-    """
-    done = [(point, value) for point, value in trials if value is not None]
-    if len(done) < 2:
-        raise ValueError(f"trials must hold two that did not fail, got {len(done)}")
-    optuna, made = _optuna(), {"distributions": _distributions(space)}
-    study = optuna.create_study(direction="maximize")
-    study.add_trials([optuna.create_trial(params=dict(point), value=value, **made) for point, value in done])
-    forest = optuna.importance.FanovaImportanceEvaluator(n_trees=TREES, seed=0)
-    found = optuna.importance.get_param_importances(study, evaluator=forest)
-    return {name: float(found[name]) for name in space}
 
 
 def _key(base: Run, space: Mapping[str, Between], metric: str) -> str:

@@ -72,7 +72,7 @@ def test_verdicts_stand_in_the_table_on_the_first_screen_and_in_the_picture(data
     assert [part.split()[0] for part in batches[1].split("; ")] == ["+10.00"] * 3 and batches[3] == "mAP"
     assert found["loglog-not-below-log"][0] == "not judged yet"
     assert found["margin-in-detection"][0] == "cannot be tested here: a telescope"
-    assert all((tmp_path / name).exists() for name in ("claims.png", "searches_cpu.png", "settings_cpu_0.png"))
+    assert all((tmp_path / name).exists() for name in ("claims.png", "searches_cpu.png"))
     lines = dict(re.findall(r"^1\. \*\*(.*?)\.\*\* (.*)$", blocks["claims_answers"], re.MULTILINE))
     assert "224,256 weights" in blocks["claims_answers"] and "Scenes" not in lines
     others = lines["The recall loss beside pair losses and FastAP"].replace("\xa0", " ")

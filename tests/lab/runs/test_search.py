@@ -2,7 +2,6 @@
 
 import json
 import math
-import random
 import re
 from dataclasses import replace
 from itertools import product
@@ -18,7 +17,7 @@ from ranklab.methods import METHODS, find_method
 from ranklab.methods.space import as_parameters, space_of
 from ranklab.runs import SweepError
 from ranklab.runs import search as searches
-from ranklab.runs.search import Between, Search, Trial, importances, search
+from ranklab.runs.search import Between, Search, Trial, search
 
 SPACE = {"lr": Between(1e-3, 1e-1, log=True)}
 
@@ -58,7 +57,7 @@ def test_the_trials_fill_the_space_evenly_and_the_command_tells_the_best(where, 
     assert {tuple(given["kinds"]) for given in asked} == {("a",)}, "the preset's"
 
 
-def test_the_spread_and_the_importance_tell_how_much_hangs_on_the_settings():
+def test_the_spread_tells_how_much_hangs_on_the_settings():
     trials = [Trial({}, {}, value, "a") for value in (0.5, None, 0.1, 0.4, 0.2, 0.3, None)]
     expected = {"best": 0.5, "upper quartile": 0.4, "median": 0.3, "worst": 0.1, "failed": 2}
     assert Search("tiny", "score", trials).spread() == expected
@@ -66,17 +65,6 @@ def test_the_spread_and_the_importance_tell_how_much_hangs_on_the_settings():
     assert Search("tiny", "score", trials[1:2]).spread() == {"failed": 1}
     two = Search("tiny", "score", [Trial({}, {}, value, "a") for value in (0.0, 0.4)])
     assert two.spread()["upper quartile"] == pytest.approx(0.3) and two.best.value == 0.4
-    space = {"rate": Between(1e-4, 1e-1, log=True), "idle": Between(0.0, 1.0), "bins": Between(2, 9, whole=True)}
-    draw = random.Random(7)
-    drawn = [(10 ** draw.uniform(-4, -1), draw.random(), draw.randint(2, 9)) for _ in range(20)]
-    points = [dict(zip(space, values, strict=True)) for values in drawn]
-    tried = [(point, -((math.log10(point["rate"]) + 2) ** 2)) for point in points]
-    found = importances(space, [*tried, (points[0], None)])
-    assert list(found) == list(space) and sum(found.values()) == pytest.approx(1) and 0.7 < found["rate"] < 0.95
-    by_chance = importances(space, [(point, draw.random()) for point in points])
-    assert 0.4 < max(by_chance.values()) < 0.65
-    alone = importances({"rate": space["rate"]}, [({"rate": 1e-2}, 0.1), ({"rate": 1e-3}, 0.3)])
-    assert alone == {"rate": pytest.approx(1)}
 
 
 def test_the_same_call_goes_on_and_more_trials_are_added(where, done):
@@ -112,7 +100,6 @@ def test_nothing_but_the_validation_split_chooses_and_bad_input_is_named(where, 
         (lambda: try_out(where, {}), "space must have a setting to search for"),
         (lambda: try_out(where, failing, trials=2), "some failed"),
         (lambda: none.best, "needs a trial that did not fail, got 1 failed"),
-        (lambda: importances(SPACE, [({"lr": 0.1}, 0.5)]), "hold two that did not fail, got 1"),
     )
     refused((call, (ValueError, SweepError), message) for call, message in rows)
 

@@ -344,6 +344,7 @@ def test_settings_of_losses():
     refused(*((lambda w=w: losses.RecallLoss(blackbox, weights=w), *told) for w, told in weights.items()))
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 def test_nested_tensors_and_lengths():
     """What the message says can be written as it stands."""
     nested = torch.nested.nested_tensor([y, y[:2]])

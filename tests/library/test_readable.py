@@ -98,7 +98,7 @@ class Doubled(SupremumRanker):
 @pytest.mark.parametrize(
     ("ours", "parent"),
     [
-        (APLoss(Reversed(4.0)), APLoss(BlackboxRanker(4.0))),
+        (APLoss(Reversed(40.0)), APLoss(BlackboxRanker(40.0))),
         (APLoss(Steeper(0.1), within_grad=True), SmoothAPLoss(0.1)),
         (APLoss(Doubled(0.1)), SupAPLoss(0.1)),
         (HAPLoss(Doubled(0.1)), HAPLoss(SupremumRanker(0.1))),

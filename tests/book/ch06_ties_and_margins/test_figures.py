@@ -44,6 +44,7 @@ def test_the_shift_is_eq_14():
         torch.testing.assert_close(shift_by_margin(scores, relevance, margin), wanted)
 
 
+@pytest.mark.filterwarnings("ignore:lam must")
 def test_the_gradient_is_that_of_the_loss():
     for n, lam, margin in itertools.product((2, 9, 60), (1.0, 30.0, 1000.0), (0.0, 0.2)):
         y, relevance = np.random.default_rng(n).standard_normal(n), np.arange(n) < max(1, n // 4)

@@ -40,6 +40,7 @@ def test_the_second_path_gains_nothing_and_a_long_step_costs_the_stopped_gradien
     assert "rk⁺ stopped: from" in style.description(figures.stopped_or_not())
 
 
+@pytest.mark.filterwarnings("ignore:lam must")
 def test_shifting_a_class_changes_apc_alone_and_map_moves_no_class_as_a_whole():
     by_class, values = zip(*map(explorables.measure, (-0.2, 0.0, 0.3)), strict=True)
     assert by_class[0] == by_class[1] == by_class[2] and 0 < values[0] < values[1] < values[2] < 1

@@ -50,6 +50,7 @@ def run(tmp_path, monkeypatch):
     torch.set_rng_state(state)
 
 
+@pytest.mark.filterwarnings("ignore:Converting a tensor")
 def test_pytorch_metric_learning_trains_with_a_loss_of_ours(run, monkeypatch):
     from pytorch_metric_learning.utils import common_functions
 
@@ -76,6 +77,7 @@ def test_a_dump_is_evaluated_from_files_and_from_arrays(run):
     assert {name: told["metrics"][name] for name in ("average_precision", "h_ap")}.items() <= found.items()
 
 
+@pytest.mark.filterwarnings("ignore::rankedu.metrics.UndefinedMetricWarning")
 def test_lists_of_documents_and_two_towers_are_learned(run):
     found = run("documents_for_a_query", "20")["found"]
     learns = found.keys() - {"untrained", "without margin"}
@@ -104,7 +106,7 @@ def test_an_example_is_short_and_on_the_page_with_what_this_script_printed():
         assert f"{{download}}`{name}.py <examples/{name}.py>`" in pages
 
 
-@pytest.mark.filterwarnings("ignore:.*GradScaler")
+@pytest.mark.filterwarnings("ignore:lam must|.*GradScaler|table.csv. the first row")
 def test_every_piece_of_code_on_the_page_runs_and_says_what_stands_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     torch.manual_seed(0)

@@ -58,6 +58,7 @@ def test_a_chapter_has_notebooks_to_take_with_its_cells_and_no_outputs_and_a_pag
 FOLDED = ["oproof", "sanswer", "sfigure", "ofigure", "ostub", "oaside", "otable"]
 
 
+@pytest.mark.filterwarnings("ignore:'sphinx.environment")
 def test_what_stands_beside_the_story_is_folded_and_nothing_else(tmp_path):
     def cell(word, **about):
         return new_code_cell(f"s{word}", metadata=about, outputs=[new_output("stream", text=f"o{word}\n")])

@@ -11,8 +11,6 @@ from torch import nn
 
 from ranklab.models import ConvNet, build, embedding_head
 
-pytestmark = pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
-
 
 def pictures(channels=1, side=32, batch=4):
     return torch.rand(batch, channels, side, side, generator=torch.Generator().manual_seed(0))

@@ -11,8 +11,6 @@ from rankedu.memory import ScoreMemory
 from rankedu.rankers import BlackboxRanker
 from ranklab.models import build_detector, load_torchvision
 
-pytestmark = pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
-
 
 def scene(objects=3, side=64, seed=0):
     """Noise with bright squares, and where they are."""

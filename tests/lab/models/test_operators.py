@@ -11,8 +11,6 @@ import torch
 from ranklab.models import _operators, load_torchvision, operators
 from ranklab.models._operators import nms, roi_align
 
-pytestmark = pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
-
 
 def boxes(n, side, seed=0, dtype=torch.float32):
     random = torch.Generator().manual_seed(seed)

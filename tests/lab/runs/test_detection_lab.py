@@ -44,6 +44,7 @@ def outcome(tmp_path_factory):
     return detection.run(SMALL | {"loss": "cross_entropy", "margin": 0.0}, folder, progress=False)
 
 
+@pytest.mark.filterwarnings("ignore::rankedu.metrics.UndefinedMetricWarning")
 def test_metrics_are_those_of_the_whole_test_split_and_of_halves_of_its_classes(outcome):
     targets = [outcome.data.test.target(index) for index in range(len(outcome.data.test))]
     for name, kind in {"AP50": "all-point", "AP50 11-point": "11-point"}.items():

@@ -68,6 +68,7 @@ def test_notebooks_have_the_defaults_of_their_modules_and_each_preset_fits_one_a
                 assert preset == "speed_quick" or values["batch"] == 112
 
 
+@pytest.mark.filterwarnings("ignore::rankedu.hierarchy.FlatHierarchyWarning")
 @pytest.mark.parametrize("lab", QUICK)
 def test_the_quick_lab_runs(lab, execute, tmp_path):
     preset, smaller, measured = QUICK[lab]

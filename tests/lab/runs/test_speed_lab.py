@@ -46,7 +46,6 @@ def test_a_transcription_is_the_loss_with_its_gradient(steps):
         assert (found - expected).abs().max() < 1e-5 * expected.abs().max(), name
 
 
-@pytest.mark.filterwarnings("ignore::ranklab.models.StandInWarning")
 def test_everybody_has_the_same_loss(steps):
     for name in [name for name in LISTS if name[0] in ("AP", "recall", "rank layer") and name[1] != OURS]:
         (value, found), (other, expected) = steps(List(500, 0.1, seed=3), (name[0], OURS), name)
@@ -139,6 +138,7 @@ def test_ratios_are_to_the_same_work_and_to_the_limits_alone_and_a_record_gives_
     assert [{k: v for k, v in r.items() if k != "note"} for r in rows] == given_back
 
 
+@pytest.mark.filterwarnings("ignore:lam must")
 def test_the_quick_lab_runs(execute):
     found = execute("speed", "speed_quick", {**SMALL, "rounds": 1, "seconds": 0.01, "devices": ["cpu"]})
     assert found["machine"]["threads"] == 1 and "cores" in found["machine"]["device"]

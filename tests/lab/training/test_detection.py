@@ -1,7 +1,6 @@
 """The training of a detector: what it is shown, what is kept, and a few steps of the real one."""
 
 import copy
-import warnings
 from types import SimpleNamespace
 
 import pytest
@@ -158,11 +157,10 @@ def test_detections_are_those_of_the_network_in_order_and_evaluation_is_their_me
 def detector():
     torch.manual_seed(0)
     loss = OnProposals(MAPLoss(BlackboxRanker(0.5), margin=0.15, memory=ScoreMemory(7)))
-    with warnings.catch_warnings():  # of operators that stand in for torchvision's
-        warnings.simplefilter("ignore", UserWarning)
-        return build_detector("narrow", classes=20, classifier_loss=loss)
+    return build_detector("narrow", classes=20, classifier_loss=loss)
 
 
+@pytest.mark.filterwarnings("ignore:lam must")
 def test_a_faster_rcnn_learns_from_the_ap_loss_and_is_evaluated(tmp_path):
     """A few steps for real; the rest of the loop is tested with a fake."""
     train, test = Scenes("train", images=10), Scenes("test", images=6)

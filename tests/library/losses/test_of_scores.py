@@ -28,6 +28,7 @@ from rankedu.metrics import average_precision, evaluate_retrieval, ndcg, spearma
 from rankedu.rankers import PRESETS, BlackboxRanker, SigmoidRanker, SupremumRanker
 from ranklab.contestants import ProjectionRanker
 
+pytestmark = pytest.mark.filterwarnings("ignore:lam must")  # as in test_contract.py
 nan, inf = float("nan"), float("inf")
 close = torch.testing.assert_close
 
@@ -133,6 +134,7 @@ def test_the_scale_of_relevance_does_not_matter(name):
 # NDCG
 
 
+@pytest.mark.filterwarnings("ignore:1 of 4 queries have no gain above 0")
 def test_ndcg_is_the_metric_whatever_the_gains_and_a_deep_cut_is_none():
     """Where nothing has a gain a query does not count; gains of any size do."""
     scores, grades_, where = random(4, 9), torch.randint(5, (4, 9), generator=seeded()), coin(4, 9, p=0.8)

@@ -11,6 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from rankedu.losses import OnEmbeddings
 
+pytestmark = pytest.mark.filterwarnings("ignore:lam must")  # as in test_contract.py
 #: Operators whose result, or its shape, the host has to wait for.
 WAITS = {"_local_scalar_dense", "nonzero", "masked_select", "bincount", "equal", "_unique2"}
 #: How often the host may wait in a step of a loss.

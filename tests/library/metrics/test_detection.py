@@ -112,8 +112,8 @@ def test_without_interpolation_it_is_eq_4_where_a_missed_truth_adds_0(seed):
         expected = average_precision(-torch.arange(len(hits)).double(), hits) * hits.sum() / n
         assert result["per class"][label - 1] == pytest.approx(expected.item(), abs=1e-14)
         recall, precision = matches.curve(label)
-        assert recall.tolist() == pytest.approx(np.cumsum(hits) / n)
-        assert precision.tolist() == pytest.approx(np.cumsum(hits) / np.arange(1, len(hits) + 1))
+        assert recall.tolist() == pytest.approx(np.cumsum(hits.numpy()) / n)
+        assert precision.tolist() == pytest.approx(np.cumsum(hits.numpy()) / np.arange(1, len(hits) + 1))
 
 
 class Coco:

@@ -3,6 +3,8 @@
 import ast
 import importlib
 import re
+from functools import cache
+from pathlib import Path
 
 from tools.site.equation_index import ROOT, MapRow, claims, items, paper_maps, same
 
@@ -30,6 +32,13 @@ def gaps() -> list[str]:
     return found
 
 
+@cache
+def functions(path: Path) -> set[str]:
+    """What a file defines; of one that is not there, nothing."""
+    tree = ast.parse(path.read_text(encoding="utf-8") if path.is_file() else "")
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+
+
 def unresolved(row: MapRow) -> str:
     """What of a row leads nowhere: a function that cannot be imported, a test that is not there; empty if nothing."""
     module, _, name = row.function.rpartition(".")
@@ -38,9 +47,7 @@ def unresolved(row: MapRow) -> str:
     except (ImportError, AttributeError):
         return f"{row.page}, {row.source}: {row.function} cannot be imported"
     file, _, test = row.test.partition("::")
-    path = ROOT / file
-    tree = ast.parse(path.read_text(encoding="utf-8") if path.is_file() else "")
-    if test not in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}:
+    if test not in functions(ROOT / file):
         return f"{row.page}, {row.source}: there is no test {row.test}"
     if not re.fullmatch(r"\{[\w:]+\}`(?:.*<)?[\w-]+>?`", row.here):
         return f"{row.page}, {row.source}: {row.here} is no cross-reference"

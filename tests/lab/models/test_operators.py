@@ -101,7 +101,7 @@ def test_roi_align_at_the_edge_of_lists_of_nothing_and_of_sixteen_bits():
         assert found.dtype == dtype and torch.equal(found, expected.to(dtype))
 
 
-def test_operators_that_load_are_left_alone_and_without_any_the_error_names_what_needs_them(monkeypatch):
+def test_operators_that_load_are_left_alone_and_without_any_the_error_names_what_needs_them(monkeypatch, tmp_path):
     fake = ModuleType("torchvision")
     fake.extension = SimpleNamespace(_has_ops=lambda: True)
     fake.ops = SimpleNamespace(nms=max, roi_align=min)
@@ -118,3 +118,11 @@ def test_operators_that_load_are_left_alone_and_without_any_the_error_names_what
         load_torchvision("the zoo")
     with pytest.raises(ImportError, match=r"pip install 'rankedu\[vision\]'.*; or stay at home$"):
         load_torchvision("the zoo", instead="stay at home")
+    (tmp_path / "torchvision").mkdir()  # one that fails in the middle: nothing of it stays
+    (tmp_path / "torchvision" / "part.py").touch()
+    (tmp_path / "torchvision" / "__init__.py").write_text("from torchvision import part\nraise RuntimeError('nms')")
+    monkeypatch.delitem(sys.modules, "torchvision")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match=r"can't be imported \(.*\): pip install .*that fits your torch"):
+        load_torchvision("the zoo")
+    assert not [name for name in sys.modules if name.split(".")[0] == "torchvision"]

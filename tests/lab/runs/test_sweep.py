@@ -4,6 +4,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -15,7 +17,7 @@ from jupyter_core.utils import ensure_event_loop
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from ranklab.runs import clusters, plan_sweep, read_parameters, run_state, save_result, sweep, sweeps
+from ranklab.runs import clusters, plan, plan_sweep, read_parameters, run_state, save_result, sweep, sweeps
 from ranklab.runs.clusters import local_environments, parse_resources
 from ranklab.runs.locks import lock_run
 from ranklab.runs.sweep_plan import expand, parse_grid
@@ -95,6 +97,21 @@ def test_a_sweep_that_is_stopped_goes_on_and_leaves_no_kernel(where, tmp_path, m
     done = sweep("tiny", **point, **where)
     assert [entry.result["metrics"]["value"] for entry in done] == [7, 1.0] and all(entry.skipped for entry in done)
     assert manifest(second.folder)["status"] == "completed"
+
+
+def test_a_run_that_is_killed_leaves_neither_lock_nor_kernel_and_is_run_again(where, tmp_path, manifest):
+    gate = tmp_path / "gate"
+    planned = plan("tiny", assignments=["n=2", f"gate={gate}"], **where)
+    command = ["run", "tiny", *options(where), "-p", "n=2", "-p", f"gate={gate}"]
+    killed = subprocess.Popen([sys.executable, "-m", "rankedu", *command])
+    until("the run has begun", lambda: (planned.folder / "starts").exists() or killed.poll() is not None)
+    killed.kill()
+    assert killed.wait() == -signal.SIGKILL
+    until("its kernel has ended", lambda: not at_work_in(planned.folder))
+    assert run_state(planned) == "interrupted"
+    gate.touch()
+    again = run(app, command)
+    assert again.exit_code == 0 and starts(planned) == "||" and manifest(planned.folder)["status"] == "completed"
 
 
 def until(what, condition):

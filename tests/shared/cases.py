@@ -97,10 +97,10 @@ def spearman_loss(ranks):
     return plain
 
 
-def calibration_loss(y, r):
+def calibration_loss(y, r, low=0.9, high=0.6):
     """The mean of what is too low among the relevant, and of what is too high among the others."""
-    low = [0.9 - s for s, own in zip(y, r, strict=True) if own]
-    wrong = [low, [s - 0.6 for s, own in zip(y, r, strict=True) if not own]]
+    wrong = [[low - s for s, own in zip(y, r, strict=True) if own]]
+    wrong += [[s - high for s, own in zip(y, r, strict=True) if not own]]
     return sum(sum(x for x in some if x > 0) / max(1, sum(x > 0 for x in some)) for some in wrong)
 
 
@@ -182,8 +182,8 @@ LOSSES = {
     "error-driven": Case(partial(ErrorDrivenAPLoss, 0.5), breaks=EXACT),
     "ap-svm": Case(APSVMLoss, breaks=ONCE | {"infinite": "their differences are none"}),
     "calibration": Case(
-        losses.CalibrationLoss,
-        calibration_loss,
+        partial(losses.CalibrationLoss, 0.2, 0.4),
+        partial(calibration_loss, low=0.2, high=0.4),
         breaks=WHOLE | {"rows": "its means are over the whole batch", "empty": "the others are calibrated still"},
         empty=None,
     ),

@@ -4,14 +4,10 @@ from math import comb
 import numpy as np
 import pytest
 import torch
-from torch.nn.functional import normalize
 
 from rankbook.ch05_minibatch_bias import explorables, figures, study
 from rankbook.kit.explorable import kept
-from rankedu.losses import MAPLoss, OnEmbeddings, RecallLoss
-from rankedu.memory import EmbeddingMemory, ScoreMemory
 from rankedu.metrics import average_precision
-from rankedu.rankers import BlackboxRanker
 
 SMALL = study.synthetic_embeddings(classes=20, per_class=6, dim=8, noise=0.35, seed=1)
 
@@ -120,21 +116,6 @@ def test_averaging_gradients_does_not_remove_the_bias():
     assert abs(limits[64, 3] - limits[256, 0]) < 0.05
     noisy = np.array([1.0, 1.0, 0.0]) + 3 * np.random.default_rng(0).standard_normal((4000, 3))
     assert study.limit_alignment(noisy, np.array([1.0, 0.0, 0.0])) == pytest.approx(np.sqrt(0.5), abs=0.06)
-
-
-def test_what_is_remembered_changes_the_gradient():
-    ranker, labels = BlackboxRanker(lam=20.0), torch.arange(4).repeat_interleave(2)
-    now, *pasts = normalize(torch.randn(3, 8, 4, generator=torch.Generator().manual_seed(0)), dim=-1)
-    for build, relevance in (
-        (lambda: OnEmbeddings(RecallLoss(ranker), memory=EmbeddingMemory(1)), labels),
-        (lambda: MAPLoss(ranker, memory=ScoreMemory(1)), torch.eye(4, dtype=torch.bool)[labels]),
-    ):
-        gradients = []
-        for past in pasts:
-            extended, leaf = build(), now.clone().requires_grad_()
-            extended(past, relevance)
-            gradients.append(torch.autograd.grad(extended(leaf, relevance), leaf)[0])
-        assert not torch.equal(*gradients)
 
 
 def test_the_mean_is_that_of_the_list_and_memory_does_not_narrow_the_spread_as_far():

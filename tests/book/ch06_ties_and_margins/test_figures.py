@@ -8,7 +8,7 @@ from rankbook.ch06_ties_and_margins import study
 from rankbook.kit.check import find
 from rankbook.kit.ranks import ranks_of
 from rankedu import reference
-from rankedu.losses import APLoss, shift_by_margin
+from rankedu.losses import APLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
 
@@ -35,13 +35,6 @@ def test_every_value_of_ap_is_reached_near_a_tie():
         away = average_precision(1e-9 * nudges - torch.arange(len(labels)), relevance.expand(len(nudges), -1))
         assert len(away.unique()) == 1 < len(found), "near scores that differ"
         assert (0.3 + 1e-9 * nudges).std(-1).max() < nudges.std(-1).min(), "of a function that sees more than ranks"
-
-
-def test_the_shift_is_eq_14():
-    for margin in (0.0, 0.1, 0.7):
-        scores, relevance = torch.randn(6, 9), torch.rand(6, 9) < 0.4
-        wanted = scores - margin / 2 * relevance + margin / 2 * ~relevance
-        torch.testing.assert_close(shift_by_margin(scores, relevance, margin), wanted)
 
 
 @pytest.mark.filterwarnings("ignore:lam must")

@@ -1,21 +1,10 @@
 """The order of levels that a relevance makes, exactly, for small counts in full."""
 
-from fractions import Fraction
 from itertools import pairwise, product
 
 import pytest
 
 from rankbook.ch13_hierarchical_ap.study import level_relevance
-
-F = Fraction
-
-
-def test_eq_4_inverts_ten_fine_and_two_coarse_items():
-    found = level_relevance([2, 10])
-    assert found.eq_4 == (F(1, 4), F(1, 10)) and found.inverted == ((1, 2),)
-    assert found.coarse_first == 1
-    assert found.fine_first == (1 + F(1, 11) * (F(5, 4)) + F(1, 12) * (F(3, 2))) / F(3, 2)
-    assert found.monotone == (F(1, 24), F(1, 10))
 
 
 @pytest.mark.parametrize("alpha", [1, 2, 5])

@@ -4,8 +4,7 @@ import torch
 
 from rankbook.ch16_object_detection import explorables, study
 from rankbook.ch16_object_detection import proposals as made
-from rankedu.losses import APLoss, MAPLoss
-from rankedu.memory import ScoreMemory
+from rankedu.losses import APLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
 from ranklab.datasets.scenes import Scenes
@@ -64,24 +63,6 @@ def test_a_cold_start_asks_for_less_if_positives_are_many_or_scores_apart():
     for apart in (False, True):
         scores = torch.linspace(0, 1.0 if apart else 1e-3, 10)
         assert negatives_move(scores, torch.arange(10) >= 9, 0.9 * 10 * 0.15, margin=0.15) is apart
-
-
-def test_only_apc_pushes_a_class_without_positives_that_is_too_sure_of_itself():
-    generator = torch.Generator().manual_seed(0)
-    relevance = torch.rand(60, 3, generator=generator) < torch.tensor([0.2, 0.2, 0.0])
-    scores = torch.randn(60, 3, generator=generator) + torch.tensor([0.0, 0.0, 1.0])
-    for weight, pushed in ((0.0, False), (1.0, True)):
-        leaf = scores.clone().requires_grad_()
-        MAPLoss(BlackboxRanker(500.0), class_agnostic_weight=weight)(leaf, relevance).backward()
-        assert (leaf.grad[:, 2] > 0).any().item() is pushed and (leaf.grad[:, 2] >= 0).all()
-
-
-def test_a_remembered_positive_pushes_the_negatives_of_today():
-    loss = MAPLoss(BlackboxRanker(5.0), memory=ScoreMemory(1), class_agnostic_weight=0.0)
-    loss(torch.tensor([[0.5], [0.1]]), torch.tensor([[True], [False]]))
-    leaf = torch.tensor([[0.6], [0.2]], requires_grad=True)
-    loss(leaf, torch.tensor([[False], [False]])).backward()
-    assert leaf.grad[:, 0].tolist() == pytest.approx([0.2, 0.0])
 
 
 def test_the_chance_of_absence_is_that_of_the_scenes():

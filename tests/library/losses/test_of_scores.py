@@ -240,14 +240,6 @@ def test_spearman_of_equal_and_of_integer_targets_and_of_normalised_ranks():
 # Calibration
 
 
-def test_calibration_is_the_mean_over_what_is_too_low_and_over_what_is_too_high():
-    y, relevance, where = 0.5 + 0.3 * random(4, 9), coin(4, 9), coin(4, 9, p=0.8, seed=2)
-    for low, high in ((0.9, 0.6), (0.5, 0.5), (0.2, 0.8), (-1.0, 1.5), (3.0, -3.0)):
-        wrong = (low - y)[relevance & where].relu(), (y - high)[~relevance & where].relu()
-        expected = sum(x.sum() / x.count_nonzero().clamp(min=1) for x in wrong)
-        close(losses.CalibrationLoss(low, high)(y, relevance, where=where), expected)
-
-
 def test_roadmap_is_the_weighted_sum():
     """Twice the default is the released sum."""
     y, relevance, where = 0.5 + 0.3 * random(4, 9), coin(4, 9), coin(4, 9, p=0.8, seed=2)

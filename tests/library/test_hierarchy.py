@@ -36,11 +36,7 @@ def test_levels_are_the_lengths_of_common_prefixes(both):
     assert own.diagonal().tolist() == [sum(x >= 0 for x in path) for path in queries]
 
 
-def test_levels_by_hand():
-    """A leaf id under two parents is no match; a path that ends early matches to its end only; a column is a level."""
-    assert levels(torch.tensor([[0, 7], [1, 7]])).tolist() == [[2, 0], [0, 2]]
-    found = levels(torch.tensor([[3, 5, -1], [3, 5, 6], [3, -1, -1], [-1, -1, -1]]))
-    assert found.tolist() == [[2, 2, 1, 0], [2, 3, 1, 0], [1, 1, 1, 0], [0, 0, 0, 0]]
+def test_labels_of_any_dtype_without_an_axis_of_levels_are_paths_of_one():
     for dtype in INTEGERS:
         labels = torch.tensor([4, 4, 2], dtype=dtype)
         assert levels(labels).tolist() == levels(labels.unsqueeze(1)).tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]

@@ -138,14 +138,3 @@ def _landscapes(axes: Any, lams: Any, titles: Any, size: int = 520) -> list[dict
         low, high = shown.min(), shown.max()
         surfaces.append({"low": low, "high": high, "range": high - low, "flat": float(flat)})
     return surfaces
-
-
-def measured_scaling(seconds: dict[str, dict[int, float]]) -> Figure:
-    """Seconds against list length (method → length → seconds) on two logarithmic axes, with the fitted exponents.
-
-    Source: RaMBO Tab. 1.
-    """
-    figure, axes = style.figure(width=6.4, height=3.6)
-    facts = style.draw_scaling(axes, seconds)
-    axes.legend(loc="upper left")
-    return style.describe(figure, f"Straight lines on logarithmic axes, time against list length. {'; '.join(facts)}.")

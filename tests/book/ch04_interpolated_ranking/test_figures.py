@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from rankbook.ch04_interpolated_ranking import explorables, figures, study
-from rankbook.kit import style, timing
+from rankbook.kit import style
 from rankedu.blackbox import interpolate
 from rankedu.landscapes import interpolated_landscape, random_coefficients, random_section, rank_landscape
 from rankedu.rankers import BlackboxRanker
@@ -45,13 +45,6 @@ def test_pairs_in_order_are_the_mean_rank_and_the_unit_moves_a_relevant_item_by_
     )
     assert slope.max().item() * p * len(scores) == pytest.approx(1)
     assert spread == pytest.approx(scores.detach().std(-1).mean().item())
-
-
-def test_fitted_exponent_finds_the_exponent():
-    lengths = np.geomspace(1e3, 1e6, 9).astype(int)
-    seconds = np.exp(0.05 * np.random.default_rng(0).standard_normal(9)) * lengths**2.0
-    exponent, margin = timing.fitted_exponent(dict(zip(lengths.tolist(), seconds.tolist(), strict=True)))
-    assert abs(exponent - 2) < margin < 0.1
 
 
 def test_the_slope_of_the_secant_is_the_interpolation():

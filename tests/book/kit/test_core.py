@@ -13,7 +13,7 @@ from rankbook.ch02_blackbox_differentiation import explorables as ch02
 from rankbook.ch04_interpolated_ranking import explorables as ch04
 from rankbook.ch12_surrogates_side_by_side import explorables as ch12
 from rankbook.kit import explorable as kit
-from rankbook.kit import live, style
+from rankbook.kit import live, style, timing
 from rankbook.kit.explorable.core import MIME
 from rankbook.kit.explorable.grounds import FIRST, LETTERS, SIDE, ground_of
 from rankbook.kit.explorable.sliders import widget
@@ -169,3 +169,10 @@ def test_the_box_is_that_of_the_map_and_the_live_widget_has_it():
     lam, _, picture, _ = widget(MAPS[0]).children
     lam.value = lam.options[-1][1]
     assert picture.ground == ground_of(MAPS[0](lam=lam.value))._asdict()
+
+
+def test_fitted_exponent_finds_the_exponent():
+    lengths = np.geomspace(1e3, 1e6, 9).astype(int)
+    seconds = np.exp(0.05 * np.random.default_rng(0).standard_normal(9)) * lengths**2.0
+    exponent, margin = timing.fitted_exponent(dict(zip(lengths.tolist(), seconds.tolist(), strict=True)))
+    assert abs(exponent - 2) < margin < 0.1

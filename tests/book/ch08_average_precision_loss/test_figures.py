@@ -1,10 +1,9 @@
 import re
 
-import nbformat
 import numpy as np
 import pytest
 import torch
-from tools.notebooks import pairs
+from executed import shown
 
 from rankbook.ch08_average_precision_loss import explorables, figures
 from rankbook.kit import style
@@ -12,7 +11,7 @@ from rankedu.losses import APLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
 
-NOTEBOOK = pairs.ROOT / "notebooks" / "08_average_precision_loss.ipynb"
+NOTEBOOK = "08_average_precision_loss"
 
 
 def test_the_push_is_the_gradient_of_the_loss():
@@ -36,19 +35,13 @@ def test_each_class_is_perfect_and_the_single_list_is_not():
     assert "fox: AP 1.00; badger: AP 1.00" in told and f"APC {value:.2f}" in told
 
 
-def shown(source):
-    """What the executed notebook shows for a cell; that its code is the present one is asked by `test_pairs.py`."""
-    [cell] = [cell for cell in nbformat.read(NOTEBOOK, 4).cells if cell.source.startswith(source)]
-    return "".join(output.get("text") or output.data["text/plain"] for output in cell.outputs)
-
-
 def test_the_second_path_gains_nothing_and_a_long_step_costs_the_stopped_gradient_nothing():
-    tables = shown("print(study.stopped_or_not().table(")
+    tables = shown(NOTEBOOK, "print(study.stopped_or_not().table(")
     now, later = map(float, re.findall(r"^both ranks .*\((-?[\d.]+) ± ", tables, re.MULTILINE))
     assert -0.05 < now < 0 and later < 0.01
     assert "*" not in tables.partition("after five times")[0], "no start chose an end of the strengths"
     curve = r"rk⁺ stopped: from .*? over ([\d.]+) at 16 to ([\d.]+) at 256"
-    [ends] = re.findall(curve, shown("show(figures.stopped_or_not"))
+    [ends] = re.findall(curve, shown(NOTEBOOK, "show(figures.stopped_or_not"))
     assert float(ends[1]) == pytest.approx(float(ends[0]), abs=0.02)
 
 

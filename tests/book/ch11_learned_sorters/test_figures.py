@@ -1,15 +1,17 @@
+import re
+
 import numpy as np
 import torch
+from executed import shown
 
 from rankbook.ch11_learned_sorters import explorables, study
-from rankbook.kit.compare import interval
 from rankbook.kit.relief import view
 from rankedu import rank
 from rankedu.metrics import average_precision, spearman
 from rankedu.rankers import SigmoidRanker
 from ranklab.training import draw_scores
 
-STEPS = 60
+NOTEBOOK, STEPS = "11_learned_sorters", 60
 LINE = torch.linspace(-explorables.REACH, explorables.REACH, 121)
 
 
@@ -44,29 +46,32 @@ def test_a_sigmoid_as_far_off_has_nearly_the_landscape_of_the_sorter():
     assert np.corrcoef(learnt, soft[inside])[0, 1] > 0.9 > 0.4 > np.corrcoef(true, soft[inside])[0, 1]
 
 
-def test_the_first_step_is_of_the_metrics_themselves_and_a_sorter_that_sorts_better_helps_less():
+def test_the_first_step_is_of_the_metrics_themselves():
     scores, wanted = torch.rand(2, 5, study.SMALL, generator=torch.Generator().manual_seed(0))
     ranks = rank(scores)
     torch.testing.assert_close(study.spearman_of(ranks, ranks, wanted), spearman(scores, wanted), check_dtype=False)
     relevant = rank(wanted) <= 3
     torch.testing.assert_close(study.ap_of(ranks, ranks, wanted), average_precision(scores, relevant))
-    for metric in (study.spearman_of, study.ap_of):
-        found = study.first_step(metric)
-        assert found.says("learnt sorter", "sigmoid").startswith("worse") and not found.below("learnt sorter")
-        assert ";" not in found.says("learnt sorter", "sigmoid"), "both are above the baselines"
-        assert found.difference("sigmoid", "the wanted order").mean > -0.005, "all that can be gained"
-        less = found.difference("trained longer", "learnt sorter")
-        assert less.clear and less.mean < 0
-    off, longer = (study.by_start(steps)["10 items"] for steps in (study.FEW, study.LONGER))
-    assert interval(longer - off).clear and longer.mean() < off.mean()
+
+
+def test_a_sorter_that_sorts_better_helps_less():
+    """And a sigmoid's step gains all that can be gained; none of the three is below a baseline."""
+    for table in shown(NOTEBOOK, "for name, metric in {\"Spearman's").split("gain in ")[1:]:
+        means = dict(re.findall(r"^(\D+?) {2,}(\d\.\d+)", table, re.MULTILINE))
+        assert float(means["sigmoid"]) > float(means["the wanted order"]) - 0.005
+        worse = re.findall(r"^(?:learnt|trained).* worse \((-[\d.]+) ± ([\d.]+)\) *$", table, re.MULTILINE)
+        (learnt, half), (longer, other) = ([float(value) for value in row] for row in worse)
+        assert longer + other < learnt - half
+    *_, off, longer = map(float, shown(NOTEBOOK, 'glue("ch11-changed"').split())
+    assert longer < off - 0.05
 
 
 def test_one_dummy_does_no_harm_and_most_of_the_error_is_the_same_in_all_orders():
-    found = study.by_start()
-    off = found["10 items"]
-    assert (found["9 items"] - off).mean() < 0 < (found["5 items"] - off).mean()
-    less = interval(off - found["mean of eight orders"])
-    assert less.clear and 0 < less.mean < 0.1 * off.mean()
+    off = re.findall(r"items \+([\d.]+) ±", shown(NOTEBOOK, "measured = study.by_start()"))
+    ten, nine, _, five = map(float, off)
+    assert nine < ten < five
+    [(less, half)] = re.findall(r"less by the mean +\+([\d.]+) ± ([\d.]+)", shown(NOTEBOOK, 'for name in ("10 items"'))
+    assert float(half) < float(less) < 0.1 * ten
 
 
 def test_slopes_are_those_of_finite_differences():

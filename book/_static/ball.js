@@ -24,11 +24,13 @@
       element("span", { className: "explorable-ball", tabIndex: 0, role: "slider", ariaLabel: "Ball", ariaValueMin: 0, ariaValueMax: last }),
     );
     const run = element("button", { type: "button" }, "Run");
-    const said = element("span", { role: "status" }, "Put the ball down in the map, or move it with the arrow keys.");
+    const hint = "Put the ball down in the map, or move it with the arrow keys.";
+    const said = element("span", { role: "status" }, hint);
     const row = element("div", { className: "explorable-run" }, run, said);
     figure.querySelector(".explorable-controls").append(element("span", { className: "explorable-name" }, "ball"), row);
 
-    let at = [Math.round(last / 4), Math.round((3 * last) / 4)];
+    const first = [Math.round(last / 4), Math.round((3 * last) / 4)];
+    let at = first;
     let ran = false;
     let clock = null;
     let fetching = null;
@@ -49,13 +51,14 @@
       ball.ariaValueNow = at[0];
       ball.ariaValueText = `${at[0]} to the right and ${at[1]} up, of ${last}`;
     };
-    const move = (to) => {
+    const move = (to, words = "") => {
       cancelAnimationFrame(clock);
       ran = false;
       draw([]);
       place(to);
-      said.textContent = "";
+      said.textContent = words;
     };
+    const moved = () => figure.dispatchEvent(new Event("setting"));
     const fetched = () =>
       (fetching ??= new Promise((done, failed) => {
         const name = figure.id.replace("explorable-", "");
@@ -106,8 +109,10 @@
     map.addEventListener("click", (event) => {
       if (event.target === ball) return;
       move(pointed(event));
+      moved();
       ball.focus({ preventScroll: true });
     });
+    ball.addEventListener("pointerup", moved);
     ball.addEventListener("pointerdown", (event) => {
       if (event.button) return;
       event.preventDefault();
@@ -119,13 +124,19 @@
     });
     ball.addEventListener("keydown", (event) => {
       const by = KEYS[event.key];
-      if (by) move(at.map((value, i) => value + by[i]));
-      else if (event.key === "Enter") show(true);
+      if (by) {
+        move(at.map((value, i) => value + by[i]));
+        moved();
+      } else if (event.key === "Enter") show(true);
       else return;
       event.preventDefault();
     });
     run.addEventListener("click", () => show(true));
     figure.addEventListener("frame", () => ran && show(false));
+    (figure.settings ??= {}).ball = {
+      get: () => (String(at) === String(first) ? "" : String(at)),
+      set: (text) => move(/^\d+,\d+$/.test(text) ? text.split(",").map(Number) : first, text ? "" : hint),
+    };
     place(at);
   };
 

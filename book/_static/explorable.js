@@ -41,11 +41,14 @@
     const goals = [...figure.querySelectorAll(".explorable-goals > li")];
     const controls = [...figure.querySelectorAll("[data-labels]")].map(controlOf(figure));
     const named = Object.fromEntries(controls.map((control) => [control.name, control]));
+    const first = controls.map((control) => control.at);
+    const settings = (figure.settings ??= {}); // of ball.js and pin.js: name → how its text is got and set, "" for none
     let fetched = false;
 
-    // Where the controls stand is part of the page's address, `#explorable-name?lam=3`, so that it can be kept and sent.
+    // Where all stands is part of the page's address, `#explorable-name?lam=3&ball=4,30`, so that it can be kept and sent.
     const keep = () => {
       const states = controls.map((control) => [control.name, control.labels[control.at]]);
+      states.push(...Object.entries(settings).map(([name, { get }]) => [name, get()]).filter(([, text]) => text));
       try {
         history.replaceState(history.state, "", `#${figure.id}?${new URLSearchParams(states)}`);
       } catch {
@@ -61,6 +64,7 @@
         if (at >= 0) control.at = at;
       });
       show();
+      for (const [name, { set }] of Object.entries(settings)) set(found.get(name) ?? "");
       figure.scrollIntoView({ block: "center" });
     };
 
@@ -196,9 +200,16 @@
       });
       [slider.element, stage].forEach((one) => one.addEventListener("pointerdown", () => clock && stop()));
     });
+    figure.querySelector("[data-anew]").addEventListener("click", () => {
+      controls.forEach((control, i) => (control.at = first[i]));
+      Object.values(settings).forEach(({ set }) => set(""));
+      show();
+      keep();
+    });
+    figure.addEventListener("setting", keep);
     figure.querySelector(".explorable-controls").hidden = false;
     show();
-    restore();
+    setTimeout(restore); // when ball.js and pin.js have begun, too
     window.addEventListener("hashchange", restore);
   };
 

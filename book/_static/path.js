@@ -87,7 +87,7 @@
   }
 
   function showMarks() {
-    document.querySelectorAll(".path-mark").forEach((mark) => mark.remove());
+    document.querySelectorAll(".path-mark").forEach((mark) => mark.remove()); // the minutes too, which were there first
     const all = readSoFar();
     const show = (place, marks, before) =>
       marks.length && place.append(element("span", { className: "path-mark", textContent: before + marks.join(" \u00b7 ") }));

@@ -20,7 +20,7 @@
     stage.replaceWith(pair);
     pair.append(now, stage, kept);
     const button = element("button", { type: "button", textContent: "Pin this one" });
-    figure.querySelector(".explorable-controls").append(button);
+    figure.querySelector("[data-anew]").after(button);
     let pinned = null; // the number of a frame
     let picture = null;
 
@@ -43,18 +43,25 @@
       tell(now, "Now", here, there);
       tell(kept, "Pinned", there, here);
     };
-    button.addEventListener("click", () => {
-      const unpin = pinned !== null;
-      pinned = unpin ? null : Number(figure.dataset.frame);
-      figure.toggleAttribute("data-pinned", !unpin);
-      button.textContent = unpin ? "Pin this one" : "Unpin";
+    const pin = (number) => {
+      pinned = number;
+      figure.toggleAttribute("data-pinned", pinned !== null);
+      button.textContent = pinned === null ? "Pin this one" : "Unpin";
       picture?.remove();
       [now, kept].forEach((line) => line.replaceChildren());
-      if (unpin) return;
+      if (pinned === null) return;
       const { file, alt } = frames[pinned];
       picture = pair.appendChild(element("img", { src: `${figure.dataset.address}/${file}`, alt: `Pinned: ${alt}` }));
       show();
+    };
+    button.addEventListener("click", () => {
+      pin(pinned === null ? Number(figure.dataset.frame) : null);
+      figure.dispatchEvent(new Event("setting"));
     });
+    (figure.settings ??= {}).pin = {
+      get: () => String(pinned ?? ""),
+      set: (text) => pin(text && frames[text] ? Number(text) : null),
+    };
     figure.addEventListener("frame", show);
   };
 

@@ -1,11 +1,13 @@
 """What a page need not carry is taken out of the built book, so that it opens fast, also from a disk.
 
 Each icon becomes the lines of SVG that the theme's script of 1.6 MB would put in its place; of MathJax stays what the
-pages load; pictures say how large they are, so that nothing jumps, and load when the reader comes near. Long names get
-places where a line may break, and slips of Sphinx's markup are put right.
+pages load; pictures and formulas say how large they are, so that nothing jumps, and pictures load when the reader comes
+near. The menu says how long a page takes. Long names get places where a line may break, and slips of Sphinx's markup are
+put right.
 """
 
 import re
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from functools import cache, partial
 from html import escape
@@ -14,10 +16,18 @@ from urllib.parse import unquote, urlsplit
 
 from PIL import Image
 
+from tools.site import reading
+
 _ICON = re.compile(r'<i class="([^"]*\bfa-[^"]*)"([^>]*)></i>')
 _ICON_SCRIPT = re.compile(r"[^\n]*<script[^>]*/fontawesome\.js[^>]*></script>\n?")
 _STORED = re.compile(r"_images/([\w.-]+)\.png")
 _PICTURE = re.compile(r"<img\b[^>]*>")
+_MENU = re.compile(r'<nav class="bd-links.*?</nav>', re.DOTALL)
+_LINK = re.compile(r'(<a class="[^"]*" href="([^"#]*)#?">)(.*?)(?=</a>)', re.DOTALL)
+_FORMULA = re.compile(r'<span class="math notranslate nohighlight"(?=>(\\\(.*?)</span>)', re.DOTALL)
+#: What of TeX has no width; the signs around which it leaves room; the names of other signs.
+_BARE = re.compile(r"\\(?:math\w+|text|operatorname|left|right|[dt]?frac|[,;:! ()])|[_^{}\s]")
+_ROOMY, _SIGN = re.compile(r"\\(?:le|ge|in|to|approx|ne|cdot|times|pm)\b|&[lg]t;|[=+-]"), re.compile(r"\\[a-zA-Z]+|\\.")
 _ARGUMENTS = re.compile(r"<dl>\n(?:<dd>.*?</dd>\n)+</dl>", re.DOTALL)
 _PAGES_BELOW = re.compile(r'(<a class="[^"]*" href="[^"]*">([^<]+)</a><details[^>]*>)<summary>')
 #: A dotted name or a path, which has no place to break a line unless it is told; in code and in cells of tables.
@@ -35,20 +45,39 @@ def slim(html: Path, pool: Executor) -> None:
     script = static / "scripts" / "fontawesome.js"  # its licence stays beside it
     lighter = frozenset(pool.map(as_webp, sorted((html / "_images").glob("*.png"))))
     pages = [page for page in html.rglob("*.html") if not page.is_relative_to(static)]
-    list(pool.map(partial(slim_page, icons=script.read_text(encoding="utf-8"), lighter=lighter), pages))
+    about = {"root": html, "icons": script.read_text(encoding="utf-8"), "lighter": lighter, "minutes": reading.times()}
+    list(pool.map(partial(slim_page, **about), pages))
     parts = [path for path in mathjax.rglob("*") if path.is_file()]
     unused = [path for path in parts if not path.relative_to(mathjax).as_posix().startswith(MATHJAX)]
     for leftover in [script, *static.rglob("*.map"), *unused]:
         leftover.unlink()
 
 
-def slim_page(page: Path, *, icons: str, lighter: frozenset[str]) -> None:
+def slim_page(page: Path, *, root: Path, icons: str, lighter: frozenset[str], minutes: Mapping[str, int]) -> None:
     """Take out of one page what no reader needs; ``lighter`` names the pictures that are WebP now."""
     text = _ICON_SCRIPT.sub("", page.read_text(encoding="utf-8"))
     text = _ICON.sub(lambda found: inline_icon(icons, found[1], found[2]), text)
     text = _STORED.sub(lambda found: f"_images/{found[1]}.webp" if found[1] in lighter else found[0], text)
     text = _LONG.sub(lambda found: found[1] + _JOINT.sub(r"\g<0><wbr>", found[2]), valid(text))
+    text = _FORMULA.sub(lambda found: f'{found[0]} style="--room: {0.82 * signs(found[1]):.1f}em"', text)
+
+    def timed(link: re.Match[str]) -> str:
+        """A link of the menu with the minutes that path.js would add to it, and so move what follows."""
+        to = (page.parent / link[2]).resolve() if link[2] else page.resolve()
+        time = minutes.get(to.relative_to(root.resolve()).as_posix()) if to.is_relative_to(root.resolve()) else None
+        return link[0] + (f' <span class="path-mark">{time}\u00a0min</span>' if time else "")
+
+    text = _MENU.sub(lambda menu: _LINK.sub(timed, menu[0]), text)
     page.write_text(_PICTURE.sub(lambda found: measured_picture(found[0], page.parent), text), encoding="utf-8")
+
+
+def signs(tex: str) -> int:
+    """About how many signs a formula is wide: MathJax sets it when the page is there already, and shall move nothing.
+
+    >>> signs(r"\(\mathbf{y} + \lambda\mathbf{c}\)")
+    5
+    """
+    return len(_SIGN.sub("x", _ROOMY.sub("xx", _BARE.sub("", tex))))
 
 
 def valid(text: str) -> str:

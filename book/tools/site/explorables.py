@@ -53,6 +53,7 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
         if (ground := ground_of(made)) is not None:
             frame |= {"ground": {"box": ground.box, "side": SIDE}}
             grounds.append(ground)
+        frame["map"] = ground is not None or any(axes.images for axes in made.axes)  # a scale is the same in the dark
         frames.append({key: value for key, value in frame.items() if value})
     if grounds:
         (folder / "grounds.js").write_text(_script(explorable.name, grounds), encoding="utf-8")

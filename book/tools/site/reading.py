@@ -104,13 +104,17 @@ def _name(step: str | dict[str, int]) -> str:
     return step if isinstance(step, str) else next(iter(step))
 
 
+def times() -> dict[str, int]:
+    """The minutes of every page that has a stated time."""
+    found = {f"chapters/{one.stem}.html": one.read for one in chapters().values()}
+    return found | {f"{step}.html": time for step, time in stated().items() if step not in homes()}
+
+
 def script_data() -> dict[str, Any]:
     """Every path with its steps; and every page that has a stated time, with its minutes and its predictions."""
-    times = {f"chapters/{one.stem}": one.read for one in chapters().values()}
-    times |= {step: time for step, time in stated().items() if step not in homes()}
     pages = {
-        f"{page}.html": {"minutes": time, "predictions": len(_PREDICT.findall(_text(page)))}
-        for page, time in sorted(times.items(), key=lambda pair: f"{pair[0]}.html")
+        page: {"minutes": time, "predictions": len(_PREDICT.findall(_text(page.removesuffix(".html"))))}
+        for page, time in sorted(times().items())
     }
     ways_told = [{"name": way.name, "title": way.title, "steps": list(map(_step, way.steps))} for way in ways()]
     return {"ways": ways_told, "pages": pages}

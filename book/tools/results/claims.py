@@ -71,10 +71,12 @@ def rules(claims: Sequence[Claim]) -> str:
 
 def table(claims: Sequence[Claim], found: Verdicts, chosen: Mapping[str, Any]) -> str:
     """A row for each claim: verdict, difference, and what another search would have changed; what was left out."""
-    lines = ["| claim | verdict | difference | by another search | in | level |", "|---|---|---:|---:|---|---:|"]
+    lines = ["```{table}", ":class: cards", ""]
+    lines += ["| claim | verdict | difference | by another search | in | level |", "|---|---|---:|---:|---|---:|"]
     for claim in claims:
         cells = _cells(claim, found.judged.get(claim.id), chosen)
         lines.append(f"| *{claim.id}:* {claim.claim} ({claim.source}) | {' | '.join(cells)} |")
+    lines.append("```")
     if found.left_out:
         lines += ["", "Left out, as of other code, another split or another salt:", ""]
         lines += [f"* `{line.partition(': ')[0]}` {line.partition(': ')[2]}" for line in found.left_out]

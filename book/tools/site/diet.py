@@ -2,8 +2,8 @@
 
 Each icon becomes the lines of SVG that the theme's script of 1.6 MB would put in its place; of MathJax stays what the
 pages load; pictures and formulas say how large they are, so that nothing jumps, and pictures load when the reader comes
-near. The menu says how long a page takes. Long names get places where a line may break, and slips of Sphinx's markup are
-put right.
+near. The menu says how long a page takes. Long names get places where a line may break, and slips of Sphinx's markup
+are put right.
 """
 
 import re
@@ -26,7 +26,7 @@ _MENU = re.compile(r'<nav class="bd-links.*?</nav>', re.DOTALL)
 _LINK = re.compile(r'(<a class="[^"]*" href="([^"#]*)#?">)(.*?)(?=</a>)', re.DOTALL)
 _FORMULA = re.compile(r'<span class="math notranslate nohighlight"(?=>(\\\(.*?)</span>)', re.DOTALL)
 #: What of TeX has no width; the signs around which it leaves room; the names of other signs.
-_BARE = re.compile(r"\\(?:math\w+|text|operatorname|left|right|[dt]?frac|[,;:! ()])|[_^{}\s]")
+_BARE = re.compile(r"\\(?:math\w+|text|operatorname|left|right|[dt]?frac|[,;:! ()])")
 _ROOMY, _SIGN = re.compile(r"\\(?:le|ge|in|to|approx|ne|cdot|times|pm)\b|&[lg]t;|[=+-]"), re.compile(r"\\[a-zA-Z]+|\\.")
 _ARGUMENTS = re.compile(r"<dl>\n(?:<dd>.*?</dd>\n)+</dl>", re.DOTALL)
 _PAGES_BELOW = re.compile(r'(<a class="[^"]*" href="[^"]*">([^<]+)</a><details[^>]*>)<summary>')
@@ -72,12 +72,12 @@ def slim_page(page: Path, *, root: Path, icons: str, lighter: frozenset[str], mi
 
 
 def signs(tex: str) -> int:
-    """About how many signs a formula is wide: MathJax sets it when the page is there already, and shall move nothing.
+    r"""About how many signs a formula is wide: MathJax sets it when the page is there already, and shall move nothing.
 
     >>> signs(r"\(\mathbf{y} + \lambda\mathbf{c}\)")
     5
     """
-    return len(_SIGN.sub("x", _ROOMY.sub("xx", _BARE.sub("", tex))))
+    return sum(sign not in "_^{} \n" for sign in _SIGN.sub("x", _ROOMY.sub("xx", _BARE.sub(" ", tex))))
 
 
 def valid(text: str) -> str:

@@ -214,6 +214,6 @@
   };
 
   const startAll = () => document.querySelectorAll("figure.explorable[data-frames]").forEach(start);
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", startAll);
-  else startAll();
+  if (document.readyState === "complete") startAll();
+  else document.addEventListener("DOMContentLoaded", startAll);
 })();

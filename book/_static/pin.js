@@ -20,7 +20,7 @@
     stage.replaceWith(pair);
     pair.append(now, stage, kept);
     const button = element("button", { type: "button", textContent: "Pin this one" });
-    figure.querySelector("[data-anew]").after(button);
+    figure.querySelector("[data-anew]").before(button);
     let pinned = null; // the number of a frame
     let picture = null;
 

@@ -63,7 +63,9 @@ def stage(source: Path, *, only: str = "") -> None:
 
 def frames_of(explorable: Explorable) -> Path:
     """Where the frames of an explorable are kept from one build to the next, until what draws them changes."""
-    return CACHE / "frames" / f"{explorable.name}-{fingerprint(*files_of(explorable.module))}"
+    return (
+        CACHE / "frames" / f"{explorable.name}-{fingerprint(*files_of(explorable.module), Path(explorables.__file__))}"
+    )
 
 
 def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:

@@ -282,3 +282,10 @@ def test_the_mouse_drags_the_ball_and_moves_no_slider_and_all_stay_on_the_pictur
     assert grip["x"] + 12 == pytest.approx(picture["x"] + stop[0] * picture["width"], abs=1)
     assert grip["y"] + 12 == pytest.approx(picture["y"] + stop[1] * picture["height"], abs=1)
     assert rolled(page)[1] and len(pictures(page)) == 2
+    stood = ball.get_attribute("aria-valuetext")
+    page.reload()  # all of it is in the address
+    page.wait_for_selector("[data-pinned]")
+    assert len(pictures(page)) == 2 and ball.get_attribute("aria-valuetext") == stood
+    page.get_by_role("button", name="Start anew").click()
+    assert len(pictures(page)) == 1 and ball.get_attribute("aria-valuetext") == place(10, 30)
+    assert "ball" not in page.url and "pin" not in page.url

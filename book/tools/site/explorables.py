@@ -48,7 +48,11 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
         made = explorable(**values)
         name = f"{number:02d}.webp"
         (folder / name).write_bytes(style.webp(made))
-        frame = {"file": name, "alt": style.description(made), "holds": kept.holds(made, explorable.controls)}
+        frame: dict[str, Any] = {
+            "file": name,
+            "alt": style.description(made),
+            "holds": kept.holds(made, explorable.controls),
+        }
         frame |= {"numbers": kept.numbers(made), "goals": explorable.answers(values, made)}
         if (ground := ground_of(made)) is not None:
             frame |= {"ground": {"box": ground.box, "side": SIDE}}

@@ -144,10 +144,13 @@
 
   /** A step is read when its end comes into view from below; to jump beyond it is not to read it. */
   let before = window.scrollY;
+  let moving = false; // by the reader's hand: a page that is still being laid out moves by itself
+  for (const event of ["pointermove", "pointerdown", "touchstart", "wheel", "keydown"])
+    window.addEventListener(event, () => (moving = true), { once: true, passive: true });
   function follow() {
     const moved = window.scrollY - before;
     before = window.scrollY;
-    if (moved <= 0 || moved > 1.5 * window.innerHeight) return;
+    if (!moving || moved <= 0 || moved > 1.5 * window.innerHeight) return;
     for (const address of [...steps, here].filter((one) => pageOf(one) === here && (one !== here || pages[here]))) {
       const end = endOf(address);
       if (end <= window.innerHeight && end + moved > window.innerHeight) markRead(address);

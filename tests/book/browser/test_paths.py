@@ -74,6 +74,7 @@ def test_a_chapter_is_read_when_its_end_has_come_by_and_not_when_it_was_jumped_o
     page = reader(address)
     mark = page.locator(".bd-links li.current > a .path-mark")
     assert mark.inner_text() == f"{THEORY['steps'][0]['minutes']}\u00a0min"
+    page.mouse.move(400, 300)  # a page that moves by itself is not read
     jump = """(scroll) => new Promise((done) => {
       addEventListener("scroll", () => requestAnimationFrame(done), { once: true });
       eval(scroll);

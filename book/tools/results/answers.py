@@ -66,7 +66,7 @@ def _clause(
     for family, name in asked:
         answer = second[family][name]
         half = answer.mean.half_width(answer.different)
-        metric = _metric(families[family][name])
+        metric = unit(families[family][name])
         yield Found(clause["plus"], clause["minus"], metric, answer.mean.value, half, answer.said, first=False)
     if not asked and clause.get("first", [""])[0] in first:
         name, part = clause["first"]
@@ -87,10 +87,6 @@ def _first(scale: str, claims: list[Any], records: Path) -> dict[str, list[tuple
         for claim in plan.of(claims)
         if claim.id in judged
     }
-
-
-def _metric(question: Mapping[str, Any]) -> str:
-    return str(question["metric"] if "metric" in question else unit(question))
 
 
 def sentences(told: Mapping[str, list[list[Found]]], records: Path) -> str:

@@ -1,18 +1,19 @@
 """The ten sentences at the head of the page of the claims, in words of `book/data/claims_in_words.yml`."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from ranklab.claims import read_claims, read_protocol, read_searches, verdicts
+from ranklab.claims import Claim, read_protocol
 from ranklab.claims.answers import Answer, answers
 from ranklab.claims.deals import read_round
 from ranklab.claims.spread import ABOVE, BELOW, EQUAL, FURTHER, OPEN, redrawn
 from ranklab.models.convnet import ConvNet
+from ranklab.runs.judging import Judgement
 from ranklab.runs.planning import plan
 
 WORDS = Path(__file__).resolve().parents[2] / "data" / "claims_in_words.yml"
@@ -43,11 +44,15 @@ class Found:
         return f"{self.metric} {mean}\u00a0±\u00a0{self.half_width:.2f}{less}{first}"
 
 
-def topics(records: Path) -> dict[str, list[list[Found]]]:
-    """What was found of each topic: of each of its clauses, the metrics in which it was asked."""
-    design, claims = read_round(records), read_claims(records)
-    second = answers(design, records / "claims_deals.jsonl")
-    first = {name: found for scale in ("cpu", "detection") for name, found in _first(scale, claims, records).items()}
+def topics(
+    records: Path, claims: Sequence[Claim], judged: Mapping[str, Judgement], chosen: Mapping[str, Any]
+) -> dict[str, list[list[Found]]]:
+    """What was found of each topic: of each of its clauses, the metrics in which it was asked.
+
+    Of the first round it takes what was judged of the claims, and what the searches of its arms chose.
+    """
+    design = read_round(records)
+    second, first = answers(design, records / "claims_deals.jsonl"), _first(claims, judged, chosen)
     told: dict[str, list[list[Found]]] = {}
     for topic in yaml.safe_load(WORDS.read_text(encoding="utf-8"))["topics"]:
         clauses = [list(_clause(clause, design.families, second, first)) for clause in topic["clauses"]]
@@ -75,16 +80,16 @@ def _clause(
         yield Found(clause["plus"], clause["minus"], metric, mean, half, said, first=True)
 
 
-def _first(scale: str, claims: list[Any], records: Path) -> dict[str, list[tuple[str, float, float]]]:
+def _first(
+    claims: Sequence[Claim], judged: Mapping[str, Judgement], chosen: Mapping[str, Any]
+) -> dict[str, list[tuple[str, float, float]]]:
     """Metric, mean and half-width of each part of a rule, in points, with the spread of another search in it."""
-    plan = read_protocol(scale, records)
-    chosen, judged = read_searches(plan, records)["arms"], verdicts(claims, plan, records).judged
     return {
         claim.id: [
             (unit(part), 100 * one.mean, 100 * math.hypot(one.half_width, by_another_search(part, chosen) or 0.0))
             for part, one in zip(claim.parts, judged[claim.id].parts, strict=True)
         ]
-        for claim in plan.of(claims)
+        for claim in claims
         if claim.id in judged
     }
 

@@ -29,13 +29,16 @@ LAMS = (
 
 def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
     """What the pages include; name → Markdown. The figures go to the folder."""
-    entries, told = read_claims(records), answers.topics(records)
-    parts, searches = [], []
+    entries, parts, searches = read_claims(records), [], []
+    claims, judged, all_chosen = list[Claim](), dict[str, Judgement](), dict[str, Any]()
     for scale, title in SCALES.items():
         plan = read_protocol(scale, records)
         chosen = read_searches(plan, records)["arms"]
-        parts += [f"### {title}\n", table(plan.of(entries), verdicts(entries, plan, records), chosen)]
+        of_scale, found = plan.of(entries), verdicts(entries, plan, records)
+        parts += [f"### {title}\n", table(of_scale, found, chosen)]
+        claims, judged, all_chosen = claims + of_scale, judged | found.judged, all_chosen | chosen
         searches += _searched(folder, plan, chosen)
+    told = answers.topics(records, claims, judged, all_chosen)
     clauses = [clause for of_topic in told.values() for clause in of_topic]
     return {
         "claims_protocol": protocol(),

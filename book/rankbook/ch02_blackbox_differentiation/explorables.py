@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankbook.kit import style
-from rankbook.kit.explorable import choice, dial, explorable, goal, ground, hold, log_slider, strip, tell
+from rankbook.kit.explorable import choice, dial, explorable, goal, ground, hold, log_slider, tell
 from rankbook.kit.explorable.controls import Control
 from rankbook.kit.ranks import Array, ranks_of
 from rankedu.blackbox import differentiate
@@ -64,10 +64,10 @@ def along_line(direction: Array, lam: float) -> dict[str, Array]:
     "steeper they get, here up to a slope of {steepest:.0f}. Each begins before its edge: the average looks ahead.",
 )
 @goal(
-    "Let it agree with the loss nowhere: no green at all.",
+    "Let it agree with the loss nowhere: no bar at all.",
     lambda at: at.share == 0,
     "At λ = {lam:g} the average meets an edge from everywhere, and lies up to {gap:.1f} ranks below the staircase. In "
-    "the lower panel nothing jumps, at no λ; where one of the two curves has a kink, the red one has a corner.",
+    "the lower panel nothing jumps, at no λ; where one of the two curves has a kink, f_λ has a corner.",
 )
 @goal(
     "Take the line on which one rises and one sinks. Let the curve vary less than a fifth as much as the staircase.",
@@ -87,23 +87,23 @@ def one_dimensional_section(lam: float, line: str) -> Figure:
 
     top.stairs(at["floor"], at["corners"], baseline=at["stairs"], fill=True, color=style.SKY, alpha=0.25)
     top.stairs(at["stairs"], at["corners"], baseline=None, color=style.BLACK, lw=2.0, label="loss f = c·s(y)")
-    top.plot(at["t"], at["smooth"], color=style.RED, lw=2.2, label="$f_\\lambda$")
-    top.plot(at["t"][bend], at["smooth"][bend], "o", ms=4, color=style.RED)
-    top.stairs(np.where(same, 1.12, 1.02), at["corners"], baseline=1.02, fill=True, color=style.GREEN)
-    top.plot([], [], color=style.GREEN, lw=5, label="here $f_\\lambda=f$")
+    top.plot(at["t"], at["smooth"], color=style.AHEAD, lw=2.2, label="$f_\\lambda$")
+    top.plot(at["t"][bend], at["smooth"][bend], "o", ms=4, color=style.AHEAD)
+    top.stairs(np.where(same, 1.12, 1.02), at["corners"], baseline=1.02, fill=True, color=style.AHEAD)
+    top.plot([], [], color=style.AHEAD, lw=5, label="here $f_\\lambda=f$")
     top.set(ylabel="mean rank of the relevant", ylim=(0.9, 6.3), yticks=range(1, 7))
     top.legend(loc="upper right", ncols=3, columnspacing=1.2, handlelength=1.4, frameon=False)
 
-    bottom.fill_between(at["t"], at["before"], at["after"], color=style.ORANGE, alpha=0.25, lw=0)
+    bottom.fill_between(at["t"], at["before"], at["after"], color=style.AHEAD, alpha=0.25, lw=0)
     bottom.plot(at["t"], at["before"], color=style.BLACK, label="m(y)")
-    bottom.plot(at["t"], at["after"], color=style.ORANGE, label="m(y + λc)")
+    bottom.plot(at["t"], at["after"], color=style.AHEAD, label="m(y + λc)")
     bottom.set(xlabel="position t on the line y + t·d", xlim=(-REACH, REACH))
     bottom.set(ylabel="optimal value", ylim=(-20.5, 13), yticks=(-20, -10, 0, 10))
     bottom.legend(loc="lower center", ncols=2, frameon=False)
     tell(made, share=share, steepest=steepest, gap=float((at["stairs"] - at["smooth"][1::2]).max()))
     least = optimal_value(MEAN_RANK).item()
     tell(made, range=float(np.ptp(at["smooth"])), stairs=float(np.ptp(at["stairs"])), least=least)
-    # λ pulls the orange curve away from the black one.
+    # λ pulls the green curve away from the black one.
     hold(bottom, lam=lambda lam: (0.0, optimal_value(SCORES + lam * MEAN_RANK)))
     return style.describe(
         made,
@@ -169,10 +169,10 @@ def two_dimensional_section(lam: float, section: int) -> Figure:
     truth, smooth, gradient = on_plane(section, lam)
     line = np.linspace(-EXTENT, EXTENT, POINTS)
     levels = np.arange(-0.5, 13) / 3  # the whole numbers stand in the middle of a colour
-    made, panels = style.figure(1, 2, width=6.8, height=4.1, sharex=True, sharey=True)
-    made.set_layout_engine("constrained", rect=(0, 0.14, 1, 0.86))
+    made, panels = style.figure(1, 2, width=6.8, height=3.5, sharex=True, sharey=True)
     for axes, values, title in zip(panels, (truth, smooth), ("the loss f", f"$f_\\lambda$, λ = {lam:g}"), strict=True):
         drawn = axes.contourf(line, line, values, levels, cmap=style.LANDSCAPE, vmin=-0.2, vmax=4.2)
+        style.edges(axes, values, levels, EXTENT)
         axes.set(title=title, xlabel="first direction", aspect="equal", xticks=(-3, 0, 3), yticks=(-3, 0, 3))
     panels[0].set_ylabel("second direction")
     every = slice(6, None, 12)
@@ -185,7 +185,6 @@ def two_dimensional_section(lam: float, section: int) -> Figure:
     ground(panels[1], -gradient[::3, ::3], truth[::3, ::3])
     bar = made.colorbar(drawn, ax=panels, ticks=range(5), shrink=0.85)
     bar.set_label("wrong rows")
-    strip(made, (0.1, 0.075, 0.76, 0.07), "lam", lam, (0.1, 1, 10, 30), label="λ ", ends=(0.1, 30))
     moving = float((np.abs(gradient).sum(-1) > 1e-12).mean())
     steepest = float(np.linalg.norm(gradient, axis=-1).max())
     tell(made, moving=moving, steepest=steepest, least=float(smooth.min()), truth=float(truth.min()))
@@ -265,8 +264,9 @@ def shortest_path_on_a_grid(lam: float, step: int) -> Figure:
     made, (left, right) = style.figure(1, 2, width=6.4, height=3.3, width_ratios=[5, 4])
     image = left.imshow(costs[step], cmap=matplotlib.colormaps["Greys"].resampled(12), vmin=-0.2, vmax=1.6)
     made.colorbar(image, ax=left, label="cost of the cell", shrink=0.85, ticks=(0, 0.5, 1, 1.5))
-    left.plot(*_route(target_path().numpy()), color=style.BLUE, lw=7, alpha=0.35, label="wanted")
-    left.plot(*_route(paths[step]), color=style.RED, lw=2.5, label="shortest path")
+    left.plot(*_route(target_path().numpy()), color=style.POSITIVE, lw=8, label="wanted")
+    left.plot(*_route(paths[step]), color="white", lw=5)
+    left.plot(*_route(paths[step]), color=style.BLACK, lw=2.5, label="shortest path")
     for mark, cells in (("+", gradients[step] < 0), ("−", gradients[step] > 0)):
         for row, column in np.argwhere(cells):
             left.text(column, row, mark, ha="center", va="center", fontsize=13, fontweight="bold", color=style.BLACK,
@@ -275,8 +275,8 @@ def shortest_path_on_a_grid(lam: float, step: int) -> Figure:
     left.legend(loc="upper center", bbox_to_anchor=(0.5, 1.14), ncols=2, handlelength=1.5, frameon=False)
     for other in (0.01, 0.1, 1.0, 10.0, 100.0):
         right.plot(learn_path(other)[3], color="#cccccc", lw=1, ds="steps-post", antialiased=False)
-    right.plot(losses, color=style.RED, lw=1.5, ds="steps-post", antialiased=False)
-    right.plot(step, losses[step], "o", color=style.RED, ms=8)
+    right.plot(losses, color=style.BLACK, lw=1.5, ds="steps-post", antialiased=False)
+    right.plot(step, losses[step], "o", color=style.BLACK, ms=8)
     right.set(xlabel="training step", ylabel="wrong cells", xlim=(-1, STEPS + 1), ylim=(-0.7, losses[0] + 4))
     right.set_title(f"λ = {lam:g}")
     hold(right, step=lambda step: (step, losses[step]))

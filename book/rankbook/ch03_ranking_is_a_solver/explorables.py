@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
-from rankbook.ch03_ranking_is_a_solver.figures import DARK_ORANGE, DARK_PURPLE, arrow, decimal, draw_solid
+from rankbook.ch03_ranking_is_a_solver.figures import arrow, decimal, draw_solid
 from rankbook.ch03_ranking_is_a_solver.study import (
     HEXAGON,
     HEXAGON_RANKS,
@@ -31,7 +31,6 @@ Box = tuple[float, float, float, float]
 #: The gradient that comes in from the loss L = c·rk(y) of the hexagon, and the learning rate of the step drawn.
 COEFFICIENTS = np.array([0.6, -0.1, -0.5])
 LEARNING_RATE = 0.2
-DARK_GREEN = "#00674C"
 
 #: Of the six walls, at which two corners tie, one is a stop, 0°.
 _directions = (0, 24, 48, 72, 96, 124, 144, 168, 192, 216, 244, 264, 288, 312, 336)
@@ -43,7 +42,7 @@ _lams = Control(_strengths, (0.3, 0.6, 1.2, 2.4), 1.2, None, str)
 @goal(
     "Turn −y until two corners cost the same.",
     lambda at: at.tied,
-    "At {angle}° the green line lies along a whole edge. Both of its ends cost the same, and the position in the list "
+    "At {angle}° the grey line lies along a whole edge. Both of its ends cost the same, and the position in the list "
     "decides; turned by the least bit, −y decides.",
 )
 @goal(
@@ -115,13 +114,13 @@ def _draw_plane(axis: Any, scores: Array, lam: float, chosen: list[Ranks], aimed
     tip, push = -plane(scores), -lam * plane(COEFFICIENTS)
     along = 6 * np.array([-tip[1], tip[0]])
     support = plane(chosen[0])
-    axis.plot(*zip(support - along, support + along, strict=True), color=style.GREEN, linewidth=1.6)
-    arrow(axis, support, support + 0.93 * (plane(aimed[0]) - support), style.PURPLE)
+    axis.plot(*zip(support - along, support + along, strict=True), color=style.GREY, linewidth=1.6)
+    arrow(axis, support, support + 0.93 * (plane(aimed[0]) - support), style.GRADIENT)
     arrow(axis, np.zeros(2), tip, style.BLACK)
-    arrow(axis, tip, tip + push, style.ORANGE)
-    arrow(axis, tip, tip + LEARNING_RATE * plane(gradient), style.PURPLE)
+    arrow(axis, tip, tip + push, style.AHEAD)
+    arrow(axis, tip, tip + LEARNING_RATE * plane(gradient), style.GRADIENT)
     for ranks, corner in zip(HEXAGON_RANKS, HEXAGON, strict=True):
-        color = style.GREEN if ranks in chosen else style.ORANGE if ranks == aimed[0] else "white"
+        color = style.BLACK if ranks in chosen else style.AHEAD if ranks == aimed[0] else "white"
         axis.plot(*corner, marker="o", markersize=12, color=color, markeredgecolor=style.BLACK, zorder=6)
         weight = "bold" if ranks in chosen else "normal"
         text = f"{_joined(ranks)}\n{decimal(float(scores @ ranks), 2)}"
@@ -136,14 +135,14 @@ def _draw_words(axis: Any, chosen: list[Ranks], aimed: list[Ranks], gradient: Ar
     axis.axis("off")
     rows = (
         (0.90, "y picks" if len(chosen) == 1 else "y is tied; rk(y) is", style.BLACK, 12),
-        (0.82, f"s = {_joined(chosen[0])}", DARK_GREEN, 14),
+        (0.82, f"s = {_joined(chosen[0])}", style.BLACK, 14),
         (0.68, "y + λc picks", style.BLACK, 12),
-        (0.60, f"s$_λ$ = {_joined(aimed[0])}", DARK_ORANGE, 14),
+        (0.60, f"s$_λ$ = {_joined(aimed[0])}", style.AHEAD, 14),
         (0.46, "gradient (s$_λ$ − s) / λ", style.BLACK, 12),
-        (0.38, _vector(gradient) if gradient.any() else "0", DARK_PURPLE, 14),
+        (0.38, _vector(gradient) if gradient.any() else "0", style.GRADIENT, 14),
         (0.20, "→ −y", style.BLACK, 12),
-        (0.13, "→ −λc", DARK_ORANGE, 12),
-        (0.06, "→ descent step", DARK_PURPLE, 12),
+        (0.13, "→ −λc", style.AHEAD, 12),
+        (0.06, "→ descent step", style.GRADIENT, 12),
     )
     for height, text, color, size in rows:
         axis.text(0.0, height, text, color=color, fontsize=size)

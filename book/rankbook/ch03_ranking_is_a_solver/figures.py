@@ -32,8 +32,6 @@ from rankedu.proofs.rearrangement import certificate
 
 #: The book's sequential map.
 MAP = colormaps[style.LANDSCAPE]
-#: The palette's orange and purple, dark enough to be read as text on white.
-DARK_ORANGE, DARK_PURPLE = "#9A6A00", "#8F3F71"
 
 
 def decimal(value: Fraction | float, digits: int = 1) -> str:
@@ -94,9 +92,9 @@ def rank_and_order() -> Figure:
         axis.text(2, -rank, str(rank), color=ink, ha="center", va="center")
         axis.text(-0.22, -item, f"item {item}, score {decimal(score)}", ha="right", va="center", fontsize=11)
         axis.text(-1.62, -item, f"$\\pi({item}) = {rank}$", ha="center", va="center", color=style.BLUE, size=10)
-        axis.text(2.62, -rank, f"$\\pi^{{-1}}({rank}) = {item}$", ha="center", va="center", color=DARK_PURPLE, size=10)
+        axis.text(2.62, -rank, f"$\\pi^{{-1}}({rank}) = {item}$", ha="center", va="center", color=style.PURPLE, size=10)
     axis.text(-1.62, -0.2, "read →", ha="center", color=style.BLUE, weight="bold")
-    axis.text(2.62, -0.2, "← read", ha="center", color=DARK_PURPLE, weight="bold")
+    axis.text(2.62, -0.2, "← read", ha="center", color=style.PURPLE, weight="bold")
     axis.text(0, -0.2, "items", ha="center")
     axis.text(2, -0.2, "ranks", ha="center")
     axis.set(xlim=(-2.15, 3.15), ylim=(-5.6, 0.2))
@@ -157,9 +155,9 @@ def fan_and_section() -> Figure:
         fan.plot(*(scale * start), marker="o", color=style.BLACK, markersize=6)
     fan.plot([0, 1.9 * start[0]], [0, 1.9 * start[1]], color=style.BLACK, linewidth=1, linestyle=":")
     step = np.array([-0.5, -0.85])
-    arrow(fan, start, start + step, style.ORANGE)
+    arrow(fan, start, start + step, style.AHEAD)
     fan.text(start[0] + 0.1, start[1] + 0.17, "y", fontsize=13)
-    fan.text(start[0] + step[0] + 0.1, start[1] + step[1] - 0.12, "y + λc", color=DARK_ORANGE, fontsize=13)
+    fan.text(start[0] + step[0] + 0.1, start[1] + step[1] - 0.12, "y + λc", color=style.AHEAD, fontsize=13)
     fan.set(xlim=(-2.75, 2.75), ylim=(-2.75, 2.75), aspect="equal")
     fan.set_title("three items: six cones", loc="left")
     fan.axis("off")

@@ -10,7 +10,7 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
 from rankbook.kit import style
-from rankbook.kit.explorable import dial, explorable, goal, ground, hold, log_slider, slider, strip, tell
+from rankbook.kit.explorable import dial, explorable, goal, ground, hold, log_slider, slider, tell
 from rankbook.kit.explorable.grounds import SIDE
 from rankbook.kit.ranks import Array
 from rankedu.landscapes import (
@@ -59,10 +59,11 @@ def interpolation_landscape(lam: float, seed: int) -> Figure:
     flat = float((section_gradient(many, coefficients, lam) == 0).all(-1).mean())
     edges, colours = _bands(best, span, most)
     norm = BoundaryNorm(edges, colours.N)
-    figure, axes = style.figure(width=5.6, height=5.0)
-    style.place(figure, (0.11, 0.226, 0.64, 0.717))
+    figure, axes = style.figure(width=5.6, height=4.35)
+    style.place(figure, (0.11, 0.11, 0.64, 0.824))
     side = (-EXTENT, EXTENT)
     axes.imshow(height, origin="lower", extent=side * 2, cmap=colours, norm=norm, interpolation="nearest")
+    style.edges(axes, height, edges, EXTENT)
     a, b = np.meshgrid(*few.axes())
     down = -section_gradient(few, coefficients, lam)
     length = np.hypot(*np.moveaxis(down, -1, 0))
@@ -75,9 +76,8 @@ def interpolation_landscape(lam: float, seed: int) -> Figure:
     axes.set_title(f"no gradient on {flat:.0%} of the plane")
     places = Section(section.origin, section.u, section.v, EXTENT, SIDE)
     ground(axes, -section_gradient(places, coefficients, lam), rank_landscape(places, coefficients))
-    _scale(figure.add_axes((0.88, 0.226, 0.09, 0.717)), edges, colours, (low, high), (best, most))
+    _scale(figure.add_axes((0.88, 0.11, 0.09, 0.824)), edges, colours, (low, high), (best, most))
     tell(figure, flat=flat, range=high - low, span=span, top=(high - best) / (most - best))
-    strip(figure, (0.11, 0.065, 0.64, 0.06), "lam", lam, (0.01, 1), label="λ ", ends=(0.001, 10))
     return style.describe(
         figure,
         f"Map of the interpolated loss for λ = {lam:g} on plane {seed}, in bands of equal height, from {low:.1f} "
@@ -92,7 +92,6 @@ def _bands(least: float, span: float, most: float) -> tuple[Array, ListedColorma
     count = math.ceil((most - least) / height)
     shares = (np.arange(count) / (count - 1)) ** 2  # most of the colours are for the upper part, where there is relief
     painted = mpl.colormaps[style.LANDSCAPE](DARKEST + (1 - DARKEST) * shares)
-    painted[::2, :3] *= 0.95  # so that neighbours are told apart
     return most + height * np.arange(-count, 1.0), ListedColormap(painted)
 
 
@@ -141,12 +140,12 @@ def secant(lam: float, position: float) -> Figure:
     figure, (above, below) = style.figure(2, 1, width=5.6, height=4.8, sharex=True)
     style.place(figure, (0.12, 0.555, 0.86, 0.375), (0.12, 0.12, 0.86, 0.375))
     above.plot(times, values, color=style.BLACK, label="$m(\\mathbf{y} + t\\mathbf{c})$")
-    above.plot([start, end], [m_start, m_end], "o-", color=style.ORANGE, label="secant")
+    above.plot([start, end], [m_start, m_end], "o-", color=style.AHEAD, label="secant")
     above.set(ylim=(6.9, 12.6), ylabel="optimal value m")
     above.legend(loc="lower right")
     below.step(times, losses, where="post", color=style.BLACK, label="$f(\\mathbf{y} + t\\mathbf{c})$")
-    below.fill_between([start, end], [slope, slope], 0, color=style.ORANGE, alpha=0.25, linewidth=0)
-    below.plot([start, end], [slope, slope], color=style.ORANGE, label="its mean over the step")
+    below.fill_between([start, end], [slope, slope], 0, color=style.AHEAD, alpha=0.25, linewidth=0)
+    below.plot([start, end], [slope, slope], color=style.AHEAD, label="its mean over the step")
     below.plot(start, loss, "o", color=style.BLACK)
     below.set(ylim=(0, 7.7), xlabel="step t along the incoming gradient c", ylabel="loss f", xlim=(-0.02, 1.3))
     below.legend(loc="upper right")

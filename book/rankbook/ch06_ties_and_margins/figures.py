@@ -86,7 +86,7 @@ def rest_over_lam(margin: float = 0.1) -> Figure:
     """Where the length of the weights comes to rest, and AP there, over λ, with and without a margin."""
     figure, (left, right) = style.figure(1, 2, width=7.2, height=3.9)
     looks, facts, best = ("-", "--"), [], study.ap(study.unseen()[..., 0])
-    for alpha, colour in ((0.0, style.RED), (margin, style.BLUE)):
+    for alpha, colour in ((0.0, style.BLACK), (margin, style.SKY)):
         for rate, look in zip(study.REST_RATES, looks, strict=True):
             name = f"α = {alpha:g}, rate {rate:g}"
             above, below = (study.rest(alpha, rate, begin) for begin in study.BEGINS)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from rankbook.ch09_smooth_ap.study import operating_width
 from rankbook.kit import style
-from rankbook.kit.explorable import choice, explorable, goal, log_slider, strip, tell
+from rankbook.kit.explorable import choice, explorable, goal, log_slider, tell
 from rankedu.losses import SmoothAPLoss
 from rankedu.metrics import average_precision
 
@@ -72,11 +72,11 @@ def who_learns(temperature: float, size: int) -> Figure:
     scores, relevance = cosines[: size - 1], relevant[: size - 1]
     moved, (_, _, share_64, push_64) = int((push.abs() > FELT).sum()), measure(temperature, 64)
     exact_512, smooth_512, _, _ = measure(temperature, 512)
-    figure, (top, bottom) = style.figure(2, 1, width=6.2, height=5.2)
+    figure, (top, bottom) = style.figure(2, 1, width=6.2, height=4.6)
     tell(figure, exact=exact, smooth=smooth, off=abs(exact - smooth), exact_512=exact_512, smooth_512=smooth_512)
     tell(figure, moved=moved, moved_64=int((push_64.abs() > FELT).sum()), others=size - 1)
     tell(figure, share=share, share_64=share_64)
-    style.place(figure, (0.16, 0.646, 0.82, 0.265), (0.16, 0.221, 0.82, 0.318))
+    style.place(figure, (0.16, 0.6, 0.82, 0.3), (0.16, 0.12, 0.82, 0.36))
     _cloud(top, scores, relevance)
     top.set_title(f"AP {exact:.2f}, smooth AP {smooth:.2f}, P± = {share:.2f}")
     bottom.axhline(0, color=style.GREY, linewidth=1)
@@ -88,8 +88,6 @@ def who_learns(temperature: float, size: int) -> Figure:
     bottom.set_yscale("symlog", linthresh=1e-3)
     bottom.set(xlim=(-0.75, 1.02), ylim=(-100, 100), xlabel="cosine with the query", ylabel="descent")
     bottom.set_yticks([-10, -0.1, 0, 0.1, 10], ["−10", "−0.1", "0", "0.1", "10"])
-    strip(figure, (0.16, 0.062, 0.34, 0.05), "temperature", temperature, (0.001, 0.03, 1), label="τ ", ends=(1e-3, 1))
-    strip(figure, (0.62, 0.062, 0.34, 0.05), "size", size, (16, 64, 256), label="m ", ends=(SIZES[0], SIZES[-1]))
     return style.describe(
         figure,
         f"The scores of {size - 1} items for one query, {int(relevance.sum())} of them relevant. AP is {exact:.3f}, at "

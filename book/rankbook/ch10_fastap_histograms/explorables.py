@@ -57,8 +57,8 @@ def at(score: float, bins: int) -> tuple[float, float, float, float]:
 @goal(
     "Bring all three losses within 0.01 of each other.",
     lambda at: at.apart < 0.01,
-    "They are {apart:.3f} apart, with {bins} bins. With many bins the green curve lies on the staircase nearly "
-    "everywhere, while the orange one stands above it in arcs and comes down to it only between them.",
+    "They are {apart:.3f} apart, with {bins} bins. With many bins the dashed curve lies on the staircase nearly "
+    "everywhere, while FastAP's stands above it in arcs and comes down to it only between them.",
 )
 @explorable(
     bins=choice((2, 4, 7, 10, 20, 40, 80), default=10),
@@ -72,7 +72,7 @@ def one_score(bins: int, score: float) -> Figure:
     most = _histogram(above, bins, score)
     line = torch.linspace(LEAST, LARGEST, 625, dtype=torch.float64)
     three = losses(line, bins)
-    looks = (("AP", style.BLACK, "-"), ("FastAP", style.ORANGE, "-"), ("AP of soft ranks", style.GREEN, "--"))
+    looks = (("AP", style.BLACK, "-"), ("FastAP", style.SKY, "-"), ("AP of soft ranks", style.PURPLE, "--"))
     for values, (name, colour, dash) in zip(three, looks, strict=True):
         below.plot(line, values, dash, color=colour, label=name, linewidth=1.6, antialiased=False)
     run = min(0.12, 0.12 / (1e-9 + abs(slope)))

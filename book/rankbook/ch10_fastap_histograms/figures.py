@@ -116,8 +116,8 @@ def bias_against_bins(bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 320, 
     fast, soft = np.abs(np.array([study.measure_bias(count) for count in bins])).T
     limit = study.limit_of_the_loss(*study.similarities()).mean().item()
     figure, axes = style.figure(width=6.4, height=3.9)
-    axes.loglog(bins, fast, "o-", color=style.ORANGE, label="FastAP")
-    axes.loglog(bins, soft, "s-", color=style.GREEN, label="AP of soft ranks")
+    axes.loglog(bins, fast, "o-", color=style.SKY, label="FastAP")
+    axes.loglog(bins, soft, "s-", color=style.PURPLE, label="AP of soft ranks")
     axes.axhline(limit, color=style.BLACK, linestyle="--", linewidth=1.2)
     axes.text(1, limit * 0.8, "predicted limit of FastAP", va="top", fontsize=11)
     axes.set(xlabel="bins L", ylabel="distance from the true AP", ylim=(1e-6, 1.5))

@@ -10,7 +10,7 @@ from rankbook.ch12_surrogates_side_by_side.maps import down_in_plane, draw_arrow
 from rankbook.ch12_surrogates_side_by_side.study import STEP, Quality, at, quality, strength_at
 from rankbook.ch12_surrogates_side_by_side.surrogates import EXTENT, SURROGATES, loss_of, section, surrogate
 from rankbook.kit import style
-from rankbook.kit.explorable import choice, explorable, goal, ground, strip, tell
+from rankbook.kit.explorable import choice, explorable, goal, ground, tell
 from rankbook.kit.explorable.controls import Control
 from rankbook.kit.explorable.grounds import SIDE
 from rankbook.kit.ranks import Array
@@ -48,8 +48,8 @@ def method_and_strength(method: str, distortion: float) -> Figure:
     height = surrogate(ranker, section(60).points())[0]
     lift, few = float((loss - height).mean()), section(7, 0.86 * EXTENT)
     down, ball = down_in_plane(ranker, few), down_in_plane(ranker, section(SIDE))
-    figure, (axes, bars) = style.figure(1, 2, width=6.6, height=4.6)
-    style.place(figure, (0.085, 0.243, 0.475, 0.682), (0.75, 0.243, 0.19, 0.682))
+    figure, (axes, bars) = style.figure(1, 2, width=6.6, height=3.97)
+    style.place(figure, (0.085, 0.123, 0.475, 0.79), (0.75, 0.123, 0.19, 0.79))
     draw_map(axes, height + lift, loss)
     draw_arrows(axes, few, down)
     ground(axes, ball, loss_of(section(SIDE).points()))
@@ -62,8 +62,6 @@ def method_and_strength(method: str, distortion: float) -> Figure:
     for place, share in enumerate(shares.values()):
         bars.text(min(share, 0.66) + 0.03, place + 0.38, f"{share:.0%}", va="center", fontsize=11)
     bars.set(xlim=(0, 1), ylim=(2.65, -0.45), xticks=(0, 1), xticklabels=("0 %", "100 %"), title="in 20 dimensions")
-    strip(figure, (0.2, 0.07, 0.74, 0.06), "distortion", distortion, (0.02, 0.1, 0.3, 0.75),
-          label="distortion ", ends=(DISTORTIONS[0], DISTORTIONS[-1]), form="{:.0%}".format)  # fmt: skip
     return style.describe(
         figure,
         f"Map of the {method} surrogate with {label}, which distorts the loss by {distortion:.0%}, in bands of equal "

@@ -30,6 +30,7 @@ def draw_map(axis: Axes, height: Array, loss: Array) -> None:
     side, edges = (-EXTENT, EXTENT), np.linspace(loss.min(), loss.max(), BANDS + 1)
     look: dict[str, Any] = {"cmap": style.bands(BANDS), "norm": BoundaryNorm(edges, BANDS), "interpolation": "nearest"}
     axis.imshow(height, origin="lower", extent=side * 2, **look)
+    style.edges(axis, height, edges, EXTENT)
     axis.set(xlim=side, ylim=side, xticks=(-2, 0, 2), yticks=(-2, 0, 2))
 
 
@@ -70,10 +71,10 @@ def two_smoothings(scores: tuple[float, float, float] = (0.5, 0.42, 0.1)) -> Fig
     c, lam = np.array([0.0, 0.0, 1.0]), 0.6
     corners = [plane(ranks_of(z)) for z in (y, y + lam * c)]
     for corner, label in zip(corners, ("y}", "y}_\\lambda"), strict=True):
-        right.plot(*corner, "o", color=style.BLUE, markersize=11, zorder=4)
-        look = {"ha": "center", "va": "center", "color": style.BLUE}
+        right.plot(*corner, "o", color=style.AHEAD, markersize=11, zorder=4)
+        look = {"ha": "center", "va": "center", "color": style.AHEAD}
         right.text(*(0.45 * corner), f"$\\mathbf{{rk}}(\\mathbf{{{label})$", **look)
-    arrow = {"arrowstyle": "-|>", "color": style.BLUE, "linewidth": 2.5, "shrinkA": 7, "shrinkB": 7}
+    arrow = {"arrowstyle": "-|>", "color": style.AHEAD, "linewidth": 2.5, "shrinkA": 7, "shrinkB": 7}
     right.annotate("", corners[1], corners[0], arrowprops=arrow)
     right.set_title("blackbox: two corners, and λ times\nthe gradient is the way between")
     shown = "; ".join(f"ε = {s:g}: {', '.join(f'{r:.2f}' for r in _project(y, s))}" for s in marked)

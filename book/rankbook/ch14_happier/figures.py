@@ -169,7 +169,7 @@ def arrows(axes: Axes, scores: Tensor, relevance: Tensor, pushes: Tensor) -> Non
 def scorers() -> Figure:
     """H-AP of linear scorers by HAPPIER's steps and by blackbox ranks, over the strength of each."""
     figure, axes = style.figure(height=4.3)
-    colours = (style.BLUE, style.GREEN, style.ORANGE, style.BLACK, style.PURPLE)
+    colours = (style.BLUE, style.SKY, style.ORANGE, style.GREEN, style.PURPLE)
     lines = zip(study.ARMS, colours, ("o-", "s--", "^-.", "D-", "v:"), strict=True)
     found = study.scorers()
     facts = found.draw(
@@ -193,7 +193,7 @@ def alpha_and_weight() -> Figure:
     looks = {
         "AP of characters": ("o-", style.BLUE),
         "AP of scripts": ("^--", style.ORANGE),
-        "H-AP": ("s-", style.PURPLE),
+        "H-AP": ("s-", style.BLACK),
     }
     for axis, symbol, letter in zip(axes, "αλ", ("exponent α", "weight w of the clustering"), strict=True):
         (first, base), *others = study.arms(symbol).items()

@@ -16,11 +16,35 @@ from matplotlib.ticker import NullLocator
 
 from rankbook.kit.timing import fitted_exponent
 
-#: Okabe and Ito's palette, which readers with any common colour vision can tell apart.
-BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
-SKY, PURPLE, YELLOW, BLACK, GREY = "#56B4E9", "#CC79A7", "#F0E442", "#222222", "#8A8A8A"
-#: Relevant and irrelevant items look the same in the whole book: see :func:`mark` and :func:`area`.
-POSITIVE, NEGATIVE = BLUE, RED
+#: The hues, by day on white and by night on dark. Any two are told apart with the three common deficiencies of colour
+#: vision, too. Amber and sky are for marks; as words they would be too pale on white.
+HUES = {
+    "blue": ("#1753c7", "#5f99f5"),
+    "red": ("#9f3805", "#f7793a"),
+    "green": ("#095632", "#18c276"),
+    "purple": ("#7e1066", "#c486cb"),
+    "amber": ("#b87c05", "#f9b721"),
+    "sky": ("#3693b2", "#8eddff"),
+    "ink": ("#222222", "#e6e6e6"),
+    "grey": ("#757575", "#9aa4ae"),
+}
+BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY = (day for day, _ in HUES.values())
+YELLOW = "#F0E442"  # of areas that have an edge
+#: What a colour means, in every figure; relevant and irrelevant items also by :func:`mark` and :func:`area`.
+ROLES = {
+    "positive": "blue",
+    "between": "amber",  # an item of a level between relevant and irrelevant
+    "negative": "red",
+    "gradient": "purple",
+    "ahead": "green",  # y + λc, and what is interpolated with it
+    "margin": "sky",
+    "blackbox": "green",
+    "sigmoid": "amber",
+    "histogram": "sky",
+    "projection": "purple",
+    "supremum": "blue",
+}
+POSITIVE, NEGATIVE, GRADIENT, AHEAD = (HUES[ROLES[role]][0] for role in ("positive", "negative", "gradient", "ahead"))
 #: Sequential map of the landscapes: monotone in lightness, so it survives greyscale printing.
 LANDSCAPE = "viridis"
 
@@ -39,9 +63,17 @@ mpl.rcParams.update(_LOOK)
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-#: Looks that can be facts apart by colour, by marker and by line. Red is kept for what stands apart.
-_COLOURS, _LINES = (BLUE, ORANGE, GREEN, PURPLE, SKY, BLACK, GREY), ("-", "--", "-.", ":", "-", "--", "-.")
+#: Looks that can be told apart by colour, by marker and by line. Red is kept for what stands apart.
+_COLOURS, _LINES = (GREEN, ORANGE, SKY, PURPLE, BLUE, BLACK, GREY), ("-", "--", "-.", ":", "-", "--", "-.")
 _LOOKS = [{"color": c, "marker": m, "linestyle": ls} for c, m, ls in zip(_COLOURS, "os^DvPX", _LINES, strict=True)]
+#: Rankers, and the losses that are made of them, which have the same look: its number.
+_MADE_OF = {
+    name: number
+    for number, names in enumerate(
+        ("blackbox RaMBO rambo_ap", "sigmoid Smooth-AP smooth_ap", "histogram FastAP", "projection", "supremum roadmap")
+    )
+    for name in names.split()
+}
 
 
 def figure(
@@ -61,8 +93,10 @@ def place(made: Figure, *boxes: tuple[float, float, float, float]) -> None:
 
 
 def looks(names: Iterable[str], **same: Any) -> dict[str, dict[str, Any]]:
-    """A look for each of some methods: options of a plot, and those that are the same for all."""
-    return {name: look | same for name, look in zip(names, cycle(_LOOKS), strict=False)}
+    """A look for each of some methods, a known one's always the same: options of a plot, and those that all have."""
+    wanted = list(names)
+    others = cycle([look for i, look in enumerate(_LOOKS) if i not in {_MADE_OF.get(name) for name in wanted}])
+    return {name: (_LOOKS[_MADE_OF[name]] if name in _MADE_OF else next(others)) | same for name in wanted}
 
 
 def mark(relevant: bool) -> dict[str, Any]:
@@ -90,6 +124,13 @@ def draw_items(
 def bands(count: int, darkest: float = 0.3) -> ListedColormap:
     """The landscape's colours in a few bands, without the darkest, on which black arrows would not show."""
     return ListedColormap(mpl.colormaps[LANDSCAPE](np.linspace(darkest, 1.0, count)))
+
+
+def edges(axes: Axes, height: Any, levels: Iterable[float], reach: float) -> None:
+    """Draw a line where a band of a map ends, for neighbouring colours are alike; the map goes from -reach to reach."""
+    found, sides = np.asarray(height), np.linspace(-reach, reach, len(height))
+    if inside := [level for level in levels if found.min() < level < found.max()]:
+        axes.contour(sides, sides, found, inside, colors=BLACK, linewidths=0.5, linestyles="solid", antialiased=False)
 
 
 def legend_below(made: Figure, axes: Axes, columns: int = 6, **options: Any) -> None:

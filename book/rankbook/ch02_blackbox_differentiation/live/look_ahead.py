@@ -68,7 +68,7 @@ def lines(y, c, lam, crossings):
     )
     names = apart([height(score) + 4 for score in y], 14, LINES[0], LINES[1] + 4)
     for i in range(len(y)):
-        kind = "positive" if c[i] > 0 else "negative" if c[i] < 0 else "grey"
+        kind = "ahead" if c[i] else "grey"
         ends = [0.0, *[t for t in [-y[i] / c[i], (1 - y[i]) / c[i]] if 0 < t < FAR]] if c[i] else [0.0]
         last = min([*ends[1:], FAR])
         marks.append(line([(LEFT, height(y[i])), (across(last), height(y[i] + last * c[i]))], kind))
@@ -97,8 +97,8 @@ def curve(ahead, knots, lam):
         text(RIGHT, CURVE[1] - 6, "m, and its secant", "small", "end"),
         line([(LEFT, CURVE[0]), (LEFT, CURVE[1]), (RIGHT, CURVE[1])], "axis"),
         line([(across(t), up(value)) for t, value in zip(knots, values)], "ink"),
-        line([(LEFT, up(here[0])), (across(lam), up(here[1]))], "three"),
-        dot(across(lam), up(here[1]), "three", 4),
+        line([(LEFT, up(here[0])), (across(lam), up(here[1]))], "ahead"),
+        dot(across(lam), up(here[1]), "ahead", 4),
     ]
 
 
@@ -117,8 +117,8 @@ def steps(c, ahead, knots, lam, value):
         text(RIGHT, STEPS[0] - 4, "loss, and its mean over the arrow", "small", "end"),
         line([(LEFT, STEPS[0]), (LEFT, STEPS[1]), (RIGHT, STEPS[1])], "axis"),
         line(stairs, "ink"),
-        line([(LEFT, up(value)), (across(lam), up(value))], "three"),
-        dot(LEFT, up(value), "three", 4),
+        line([(LEFT, up(value)), (across(lam), up(value))], "ahead"),
+        dot(LEFT, up(value), "ahead", 4),
     ]
 
 

@@ -128,14 +128,14 @@ def middle(row, column):
 
 def grid(costs, found, wanted, slopes):
     """The costs in shades, the wanted path and the shortest one, and which cells become dearer or cheaper."""
-    marks = [text(LEFT, 18, "strong: dear; framed: wanted; dots: found", "small")]
+    marks = [text(LEFT, 18, "yellow: dear; framed: wanted; discs: found", "small")]
     for cell, cost in enumerate(costs):
         x, y = LEFT + CELL * (cell % SIDE), TOP + CELL * (cell // SIDE)
-        marks.append(bar(x, y, CELL - 1, CELL - 1, f"shade{int(scaled(cost, 0, 1.4, 7.9, 0)):d}"))
+        marks.append(bar(x, y, CELL - 1, CELL - 1, f"shade{int(scaled(cost, 0, 1.4, 0, 7.9)):d}"))
         if wanted[cell]:
             marks.append(bar(x + 3, y + 3, CELL - 7, CELL - 7, "wanted"))
         if found[cell]:
-            marks.append(dot(x + CELL / 2, y + CELL / 2, "negative", 9))
+            marks.append(dot(x + CELL / 2, y + CELL / 2, "found", 9))
         sign = "−" if slopes[cell] > 0 else "+" if slopes[cell] < 0 else ""
         marks.append(text(x + CELL / 2, y + CELL / 2 + 7, sign, "sign", "middle"))
     return marks
@@ -148,8 +148,8 @@ def curve(losses, lam):
     return [
         text(left, top - 12, f"wrong cells: {losses[-1]:d}"),
         line([(left, top), (left, bottom), (right, bottom)], "axis"),
-        line(points, "negative"),
-        dot(*points[-1], "negative", 5),
+        line(points, "ink"),
+        dot(*points[-1], "ink", 5),
         text(left, bottom + 18, f"{len(losses) - 1:d} of {STEPS:d} steps", "small"),
         text(left, 196, f"λ = {lam:.2f}"),
         text(LEFT, 308, "+ becomes dearer, − becomes cheaper", "small"),

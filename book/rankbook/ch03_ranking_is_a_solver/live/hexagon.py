@@ -24,14 +24,14 @@ def hexagon(state):
     marks += support(tip, ranks)
     if ranks != then:
         start, end = place(ranks), place(then)
-        marks.append(arrow(*start, *end, "three thick"))
-    marks += [arrow(X, Y, *at(tip), "ink"), arrow(*at(tip), *at(ahead), "two")]
-    marks += [dot(*at(tip), "ink", 5), dot(*at(ahead), "two", 5)]
+        marks.append(arrow(*start, *end, "gradient thick"))
+    marks += [arrow(X, Y, *at(tip), "ink"), arrow(*at(tip), *at(ahead), "ahead")]
+    marks += [dot(*at(tip), "ink", 5), dot(*at(ahead), "ahead", 5)]
     values = [f"{score:+.2f}" for score in y]
     marks += [
         text(12, 20, f"scores y = ({', '.join(values)}), ranks {name(ranks)}"),
-        text(12, 350, f"λ c has length {lam:.2f}; the ranks there are {name(then)}", "two"),
-        text(12, 372, f"gradient ({', '.join([f'{slope:+.1f}' for slope in gradient])})", "three"),
+        text(12, 350, f"λ c has length {lam:.2f}; the ranks there are {name(then)}", "ahead"),
+        text(12, 372, f"gradient ({', '.join([f'{slope:+.1f}' for slope in gradient])})", "gradient"),
     ]
     handles = []
     for key, label, point in (("tip", "Tip of −y", tip), ("ahead", "Tip of −(y + λc)", ahead)):
@@ -90,7 +90,7 @@ def corners(ranks, then):
     marks = [line([place(corner) for corner in [*AROUND, AROUND[0]]], "ink")]
     for corner in AROUND:
         x, y = place(corner)
-        kind = "ink" if corner == ranks else "two" if corner == then else "hollow"
+        kind = "ink" if corner == ranks else "ahead" if corner == then else "hollow"
         flat = abs(y - Y) < 5
         label_x, label_y = x + (46 if flat else 14) * (1 if x > X else -1), y + (4 if flat else -14 if y < Y else 24)
         marks += [dot(x, y, kind, 6), text(label_x, label_y, name(corner), "small", "middle")]

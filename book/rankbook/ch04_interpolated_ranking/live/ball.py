@@ -28,10 +28,10 @@ def ball(state):
     shown = {**shown, "lam": lam, "scores": scores(start), "ranks": rank(scores(start)), "losses": losses}
     shown = {**shown, "stop": trail[-1], "stops": ends}
     left, top, bottom = MAP
-    marks = [text(left, 16, f"λ = {lam:.2f}; strong colours: low loss", "small"), *landscape(log_lam)]
+    marks = [text(left, 16, f"λ = {lam:.2f}; dark: low loss", "small"), *landscape(log_lam)]
     if steps:
         gone = [place(point) for point in trail[: steps + 1]]
-        marks += [line(gone, "under"), line(gone, "positive thick"), dot(*gone[-1], "negative", 6)]
+        marks += [line(gone, "under"), line(gone, "ink thick"), dot(*gone[-1], "found", 6)]
     marks += [dot(*place(start), "hollow", 7), *curve(losses[: steps + 1])]
     marks += stops(ends, losses[-1], log_lam, steps == STEPS)
     x = scaled(log_lam, -1, 1.6, STOPS[0], STOPS[1])
@@ -103,8 +103,8 @@ def curve(losses):
     return [
         text(left, top - 10, "the loss by steps", "small"),
         axis,
-        line(points, "positive"),
-        dot(*points[-1], "negative", 5),
+        line(points, "ink"),
+        dot(*points[-1], "ink", 5),
     ]
 
 
@@ -129,7 +129,7 @@ def stops(ends, here, log_lam, known):
         line([(across(log_lam), up(here)), (across(log_lam), 306)], "guide"),
         *marks,
         line([(across(power), up(value)) for power, value in zip(LAMS, ends)], "ink"),
-        dot(across(log_lam), up(here), "negative", 5),
+        dot(across(log_lam), up(here), "ink", 5),
     ]
 
 

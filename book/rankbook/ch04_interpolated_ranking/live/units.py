@@ -54,7 +54,7 @@ def units(state):
         text(12, 254, f"mean step of a relevant item = {step:.3g} of a score"),
         *ruler(),
         *(settings(share, spread) if asked else []),
-        text(12, 384, f"{share:.2g} spreads, {verdict}" if asked else "? spreads", "three"),
+        text(12, 384, f"{share:.2g} spreads, {verdict}" if asked else "? spreads"),
     ]
     buttons = [button("Was it?", {"asked": True}), button("Start anew", START)]
     return scene(shown, 394, marks, handles, buttons, words(shown, verdict))
@@ -81,15 +81,15 @@ def ruler():
 
 def settings(share, spread):
     """Where this setting and those of the papers lie."""
-    marks = [dot(place(share), 311, "three", 7)]
+    marks = [dot(place(share), 311, "ink", 7)]
     places = [
         place(items * lam / (queries * p) * mean_coefficient(items - p) / spread)
         for _, lam, items, queries, p in PAPERS
     ]
     letters = apart(places, 16, 24, 464)
     for k, x in enumerate(places):
-        marks += [line([(x, 288), (x, 322)], "two thin"), text(letters[k], 282, "ABC"[k], "small two", "middle")]
-    return [*marks, text(12, 362, "A Online Products, B In-shop, C CUB-200", "small two")]
+        marks += [line([(x, 288), (x, 322)], "thin"), text(letters[k], 282, "ABC"[k], "small", "middle")]
+    return [*marks, text(12, 362, "A Online Products, B In-shop, C CUB-200", "small")]
 
 
 def words(shown, verdict):

@@ -39,7 +39,7 @@ def collapse(state):
     shown = {**shown, "gaps": [gap(lane, relevant) for lane in lanes]}
     marks = [text(LEFT, 20, "all items, at the start"), line([(LEFT, 46), (RIGHT, 46)], "axis")]
     marks += [item(across(score), 46, r) for score, r in zip(y, relevant)]
-    marks += [text(LEFT, 92, f"margin α = {margin:.2f}"), bar(LEFT, 104, across(margin) - LEFT, 12, "two")]
+    marks += [text(LEFT, 92, f"margin α = {margin:.2f}"), bar(LEFT, 104, across(margin) - LEFT, 12, "margin")]
     marks += [text(RIGHT, 92, f"λ = {lam:.1f}", "", "end"), line([(246, 110), (RIGHT, 110)], "axis")]
     marks += [dot(reach(lam), 110, "ink", 7), line([(LEFT, 110), (across(0.3), 110)], "axis")]
     for number, lane in enumerate(lanes):
@@ -103,7 +103,7 @@ def lane_marks(shown, number, lane, relevant):
     y = 196 + 104 * number
     low = max([s for s, r in zip(lane, relevant) if not r])
     size = shown["gaps"][number]
-    kind = "two" if number else ""
+    kind = "margin" if number else ""
     marks = [text(LEFT, y - 24, f"with α = {shown['margin']:.2f}" if number else "without a margin", kind)]
     marks.append(text(RIGHT, y - 24, f"gap {size:+.2f}", kind, "end"))
     marks.append(bar(across(low), y - 12, max(across(low + size) - across(low), 0), 24, "area"))

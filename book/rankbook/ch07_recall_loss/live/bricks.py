@@ -38,13 +38,13 @@ def bricks(state):
         if relevant[i]:
             marks.append(text(labels[i], 82, f"r = {found[i]:d}", "small", "middle"))
             push = weights[found[i] - 1] if found[i] else 0.0
-            marks.append(arrow(x, 64, min(x + 60 * push, RIGHT), 64, tone(found[i] - 1)))
+            marks.append(arrow(x, 64, min(x + 60 * push, RIGHT), 64, "gradient"))
         says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {score:.2f}, rank {ranks[i]}"
         handles.append(handle(f"Item {i + 1}", x, 48, says, [along("x", "scores", i, 0, 1, LEFT, RIGHT)]))
     for k, weight in enumerate(weights):
         x = 80 + 76 * k
         top = scaled(weight, 0, 1, BARS[1], BARS[0])
-        marks += [bar(x - 22, top, 44, BARS[1] - top, tone(k)), line([(x - 22, top), (x + 22, top)], "thick")]
+        marks += [bar(x - 22, top, 44, BARS[1] - top, "brick"), line([(x - 22, top), (x + 22, top)], "thick")]
         marks.append(text(x, BARS[1] + 15, f"w{k + 1} {weight:.2f}", "small", "middle"))
         moves = [along("y", "weights", k, 0, 1, BARS[1], BARS[0])]
         handles.append(handle(f"Weight {k + 1}", x, top, f"{weight:.2f}", moves))
@@ -52,11 +52,6 @@ def bricks(state):
     logs = [W_log(count + 1) - W_log(count) for count in range(len(weights))]
     buttons = [button("Start anew", START), button("Show the logarithm's weights", {"weights": logs})]
     return scene(shown, 384, marks, handles, buttons, words(shown))
-
-
-def tone(k):
-    """Neighbouring bricks can be told apart."""
-    return "two" if k % 2 == 0 else "three"
 
 
 def rise(value):
@@ -69,7 +64,7 @@ def walls(weights, wall):
     for count in range(len(wall)):
         x = LEFT + 4 + 34 * count
         for k in range(count):
-            marks.append(bar(x, rise(wall[k + 1]), 26, rise(wall[k]) - rise(wall[k + 1]), tone(k)))
+            marks.append(bar(x, rise(wall[k + 1]), 26, rise(wall[k]) - rise(wall[k + 1]), "brick"))
         marks.append(text(x + 13, WALL[1] + 16, f"{count:d}", "small", "middle"))
     curve = [(LEFT + 17 + 34 * k / 6, rise(W_log(k / 6))) for k in range(31)]
     marks += [line(curve, "under"), line(curve, "ink"), line([(76, WALL[0] - 10), (90, WALL[0] - 10)], "ink")]
@@ -84,7 +79,7 @@ def courses(relevant, found, weights, loss):
             x = 296 + 56 * number
             for k in range(r):
                 low, high = rise(sum(weights[:k])), rise(sum(weights[: k + 1]))
-                marks.append(bar(x - 13, high, 26, low - high, tone(k)))
+                marks.append(bar(x - 13, high, 26, low - high, "brick"))
             marks += [dot(x, WALL[1] + 11, "positive", 6)]
             number += 1
     marks += [line([(268, rise(loss)), (RIGHT, rise(loss))], "guide"), line([(268, WALL[1]), (RIGHT, WALL[1])], "axis")]

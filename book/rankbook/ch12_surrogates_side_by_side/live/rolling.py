@@ -20,7 +20,7 @@ STRENGTHS = {
     "histogram": [130, 38, 10, 3, 1],
     "projection": [0.038, 0.11, 0.27, 0.64, 1.5],
 }
-KINDS = {"blackbox": "positive", "sigmoid": "two", "histogram": "three", "projection": "negative", "blind": "grey"}
+KINDS = {**{name: name for name in STRENGTHS}, "blind": "grey"}
 KEPT: dict[str, list[object]] = {"cells": []}
 
 

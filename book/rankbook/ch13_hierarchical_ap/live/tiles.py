@@ -24,8 +24,8 @@ def tiles(state):
     handles = []
     for i, score in enumerate(y):
         x, at = scaled(score, 0, 1, LEFT, RIGHT), height(levels[i])
-        marks.append(dot(x, at, "two", 12) if levels[i] == 1 else item(x, at, levels[i] == LEVELS, 12))
-        marks.append(text(x, at + 5, f"{ranks[i]:d}", "onto" if levels[i] else "negative", "middle"))
+        marks.append(dot(x, at, "between", 12) if levels[i] == 1 else item(x, at, levels[i] == LEVELS, 12))
+        marks.append(text(x, at + 5, f"{ranks[i]:d}", ["negative", "", "onto"][levels[i]], "middle"))
         moves = [along("x", "scores", i, 0, 1, LEFT, RIGHT), along("y", "depth", i, 0, 2, BOTTOM, TOP)]
         says = f"{BRANCH[levels[i]]}, score {score:.2f}, rank {ranks[i]}"
         handles.append(handle(f"Item {NAMES[i]}", x, at, says, moves))
@@ -65,7 +65,7 @@ def bars(values, before):
         at = 186 + 26 * k
         marks += [
             text(LEFT - 10, at + 12, name, "", "end"),
-            bar(LEFT, at, 214 * values[k], 14, "two" if k == 2 else "grey"),
+            bar(LEFT, at, 214 * values[k], 14, "ink" if k == 2 else "grey"),
         ]
         marks.append(line([(LEFT + 214 * before[k], at - 3), (LEFT + 214 * before[k], at + 17)], "ink"))
         change = values[k] - before[k]
@@ -77,7 +77,7 @@ def bars(values, before):
 def prices(y, levels):
     """What H-AP would gain or lose if two neighbours in the ranking changed places."""
     here, placed = metrics(y, levels), order(y)
-    marks = [text(14, 312, "price of exchanging neighbours: H-AP green, AP grey", "small")]
+    marks = [text(14, 312, "price of exchanging neighbours: H-AP dark, AP of owls grey", "small")]
     for k in range(len(placed) - 1):
         first, second = placed[k], placed[k + 1]
         swapped = list(levels)
@@ -86,7 +86,7 @@ def prices(y, levels):
         there = metrics(y, swapped)
         x = RIGHT - 30 - 66 * k
         marks.append(text(x - 10, 380, f"{k + 1} ↔ {k + 2}", "small", "middle"))
-        for number, kind, at in ((2, "two", -20), (0, "grey", 0)):
+        for number, kind, at in ((2, "ink", -20), (0, "grey", 0)):
             change = there[number] - here[number]
             size = scaled(abs(change), 0, 0.3, 0, 24)
             marks.append(bar(x + at, 342 - (size if change > 0 else 0), 16, size, kind))

@@ -71,11 +71,11 @@ def curve(step, start, offset):
         line([(LEFT, BOTTOM), (MIDDLE, BOTTOM)], "axis"),
         line([(onto(0), TOP - 6), (onto(0), BOTTOM)], "guide"),
         line([(LEFT, BOTTOM), (onto(0), BOTTOM), (onto(0), height(1)), (MIDDLE, height(1))], "grey"),
-        *[line(part, "three") for part in (left, middle, right)],
-        dot(onto(0), height(0.5 + start), "three", 6),
+        *[line(part, "supremum") for part in (left, middle, right)],
+        dot(onto(0), height(0.5 + start), "supremum", 6),
         line([(onto(DELTA), height(offset)), (onto(DELTA) + 34, height(offset))], "guide"),
         dot(onto(DELTA) + 34, height(offset), "hollow", 6),
-        text(MIDDLE + 16, TOP + 8, "the step (violet), and the", "small"),
+        text(MIDDLE + 16, TOP + 8, "the step (blue), and the", "small"),
         text(MIDDLE + 16, TOP + 24, "true one (grey), over the", "small"),
         text(MIDDLE + 16, TOP + 40, "difference of two scores", "small"),
         text(MIDDLE + 16, TOP + 66, f"start {start:.2f}", ""),
@@ -88,8 +88,8 @@ def bars(loss, miss, gap, best):
     lowest = "no list found yet on which it is below" if best is None else f"lowest so far: {best['gap']:+.3f}"
     sign = "above: the bound holds" if gap > 1e-9 else "below: the bound is broken" if gap < -1e-9 else "equal"
     return [
-        text(LEFT, 262, "loss", "three"),
-        bar(130, 250, scaled(loss, 0, 1, 0, 240), 15, "three"),
+        text(LEFT, 262, "loss", "supremum"),
+        bar(130, 250, scaled(loss, 0, 1, 0, 240), 15, "supremum"),
         text(136 + scaled(loss, 0, 1, 0, 240), 263, f"{loss:.3f}", "small"),
         text(LEFT, 288, "1 − H-AP"),
         bar(130, 276, scaled(miss, 0, 1, 0, 240), 15, "ink"),

@@ -109,8 +109,8 @@ def staircase(y, relevant, held):
         text(LEFT - 5, TOP + 5, "1", "small", "end"),
         text(LEFT - 5, BOTTOM, "0", "small", "end"),
         text(LEFT + 4, TOP - 7, f"AP as {name} moves", ""),
-        text(RIGHT, TOP - 7, "with sigmoids", "three", "end"),
-        line(smooth, "three thin"),
+        text(RIGHT, TOP - 7, "with sigmoids", "sigmoid", "end"),
+        line(smooth, "sigmoid thin"),
         line(steps, "ink"),
         line([(across(y[held]), here), (across(y[held]), 158)], "guide"),
         dot(across(y[held]), here, "ink", 5),
@@ -122,14 +122,14 @@ def lane_marks(number, lane, relevant, value, begun):
     """One optimiser's items and, once it has begun, arrows ten steps long."""
     y = 232 + 60 * number
     marks = [
-        text(LEFT, y - 15, LANES[number], ["", "two", "three"][number]),
+        text(LEFT, y - 15, LANES[number], ["", "blackbox", "sigmoid"][number]),
         text(RIGHT, y - 15, f"AP {value:.2f}", "", "end"),
         line([(LEFT, y), (RIGHT, y)], "axis"),
     ]
     marks += [item(across(score), y, r, 6) for score, r in zip(lane, relevant)]
     for score, step in zip(lane, step_of(number, lane, relevant) if begun else []):
         tip = min(max(score + 10 * step, 0), 1)
-        marks.append(arrow(across(score), y + 13, across(tip), y + 13, ["ink", "two", "three"][number]))
+        marks.append(arrow(across(score), y + 13, across(tip), y + 13, ["ink", "blackbox", "sigmoid"][number]))
     return marks
 
 

@@ -6,10 +6,10 @@ from rankbook.kit import modules
 from rankbook.kit.explorable.controls import Control, choice, dial, log_slider, slider
 from rankbook.kit.explorable.core import Explorable, explorable, goal
 from rankbook.kit.explorable.grounds import ground
-from rankbook.kit.explorable.kept import hold, pick, strip, tell
+from rankbook.kit.explorable.kept import hold, pick, tell
 
 __all__ = ["Control", "Explorable", "all_explorables", "choice", "dial", "explorable", "goal", "ground", "hold", "load"]
-__all__ += ["log_slider", "pick", "slider", "strip", "tell"]
+__all__ += ["log_slider", "pick", "slider", "tell"]
 
 
 def all_explorables() -> dict[str, Explorable]:

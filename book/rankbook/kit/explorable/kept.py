@@ -30,35 +30,6 @@ def pick(axes: Axes, **places: Place) -> None:
     _of(axes.figure, "holds").update({name: (axes, place, True) for name, place in places.items()})
 
 
-def strip(
-    figure: Figure,
-    box: tuple[float, float, float, float],
-    name: str,
-    value: float,
-    ticks: Sequence[float],
-    *,
-    label: str,
-    ends: tuple[float, float],
-    form: Callable[[float], str] = "{:g}".format,
-) -> None:
-    """Draw a logarithmic scale with a mark that the reader drags, where no axis of the picture is what a control moves.
-
-    The line fills the box (left, bottom, width and height as shares of the figure); numbers stand below it, the label
-    to its left. ``ends`` are the lowest and the highest value of the control.
-    """
-    axes = figure.add_axes(box)
-    low, high = ends
-    room = (high / low) ** 0.02
-    axes.set(xscale="log", xlim=(low / room, high * room), ylim=(0, 1), yticks=())
-    axes.set_xticks(list(ticks), [form(tick) for tick in ticks])
-    axes.set_xticks([], minor=True)
-    axes.spines[["left", "top", "right"]].set_visible(False)
-    axes.spines["bottom"].set_position(("data", 0.5))
-    axes.plot([value], [0.5], "o", color="black", markersize=8, clip_on=False, antialiased=False)
-    axes.set_ylabel(label, rotation=0, ha="right", va="center")
-    hold(axes, **{name: lambda at: (at, 0.5)})
-
-
 def tell(figure: Figure, **numbers: Any) -> None:
     """Keep the numbers from which it is seen whether a goal is reached."""
     _of(figure, "numbers").update(numbers)

@@ -1,7 +1,8 @@
 """The few marks that a live explorable draws with: plain Python, for it runs in the page, too.
 
-A mark is an element of SVG: its tag, its attributes and its text. A class says what it means (`positive`, `negative`,
-`two`, `three`, `grey`, `ink`, `axis`, `guide`, `thin`, `thick`); `page/live.css` gives it a colour by day and by night.
+A mark is an element of SVG: its tag, its attributes and its text. A class says what it means (one of the ROLES in
+`style.py`, `grey`, `ink`, `axis`, `guide`, `found`) or how thick it is (`thin`, `thick`); `page/live.css` gives it a
+colour by day and by night.
 Every scene is 480 units wide; x grows to the right and y downwards.
 """
 
@@ -66,17 +67,25 @@ def item(x, y, relevant, size=7):
 
 
 def shaded(rows, low, high, left, top, side):
-    """A map of square cells, its rows from the top; those of one shade that lie side by side are one bar."""
-    cells = []
+    """A map of square cells, its rows from the top, with a line where a shade ends.
+
+    Cells of one shade that lie side by side are one bar.
+    """
+    cells, edges, above = [], "", []
     for row, values in enumerate(rows):
         shades = [int(scaled(value, low, high, 0, SHADES - 0.001)) for value in values]
+        for k, shade in enumerate(shades):
+            corner = f"M{left + k * side:.1f} {top + row * side:.1f}"
+            edges += f"{corner}h{side:.1f}" if above and above[k] != shade else ""
+            edges += f"{corner}v{side:.1f}" if k and shades[k - 1] != shade else ""
+        above = shades
         begun = 0
         for k in range(1, len(values) + 1):
             if k == len(values) or shades[k] != shades[begun]:
                 kind = f"shade{shades[begun]:d}"
                 cells.append(bar(left + begun * side, top + row * side, (k - begun) * side + 0.3, side + 0.3, kind))
                 begun = k
-    return cells
+    return [*cells, ["path", {"class": "edges", "d": edges}, ""]]
 
 
 def apart(places, gap, low, high):

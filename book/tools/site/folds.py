@@ -2,13 +2,16 @@
 
 It only marks what `sphinx_togglebutton` is to fold: proofs, paper maps, what unsolved exercises print, sections whose
 label begins with `aside-`, and of each cell what its metadata hides in JupyterLab too. The answers to predictions are
-left to `predict.js`.
+left to `predict.js`. And it takes an identifier away that sphinx-exercise and sphinx-proof give all that is alike.
 """
 
 from typing import Any
 
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
+
+#: An identifier shall be of one element of a page.
+INSIDES = [["exercise-content"], ["solution-content"], ["proof-content"]]
 
 
 def folded(cell: nodes.Element) -> set[str]:
@@ -30,6 +33,8 @@ class Folds(SphinxTransform):
         """Walk through the page once; between a prediction and its reveal outputs stay as they are."""
         predicting = False
         for node in list(self.document.findall(nodes.Element)):
+            if node.get("ids") in INSIDES:
+                node["ids"] = []
             if node.tagname == "proof_node":
                 node[:] = [nodes.container("", *node.children, classes=["toggle"])]
             elif isinstance(node, nodes.admonition):

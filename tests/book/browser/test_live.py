@@ -286,6 +286,7 @@ def test_without_motion_the_end_is_shown_at_once_and_the_first_optimiser_never_m
     for name in ("collapse", "paths", "descend"):
         page = reader(name, reduced_motion="reduce")
         start = state(page)
+        page.get_by_label("just show me").check()
         page.get_by_role("button", name="Start", exact=True).click()
         page.wait_for_function(f"{STATE}.steps > 0")
         end = state(page)
@@ -297,12 +298,55 @@ def test_without_motion_the_end_is_shown_at_once_and_the_first_optimiser_never_m
 
 
 def test_it_moves_by_itself_until_it_is_stopped(reader):
-    page = reader("descend")
+    page = reader("descend", "#explorable-descend?guess=skip")
     page.get_by_role("button", name="Start", exact=True).click()
     page.wait_for_function(f"{STATE}.steps > 3")
     page.get_by_role("button", name="Stop").click()
     page.wait_for_function(f"!{STATE}.playing && !document.querySelector('figure').ticking")
     assert 3 < state(page)["steps"] < 150
+
+
+def test_a_guess_unlocks_the_run_is_kept_and_is_answered_with_what_has_happened_when_that_is_over(reader):
+    page = reader("descend", reduced_motion="reduce")
+    start, guess, says = page.get_by_role("button", name="Start", exact=True), page.get_by_label, page.locator(".says")
+    expect(start).to_be_disabled()
+    guess("sigmoid", exact=True).check()
+    page.wait_for_function("location.hash === '#explorable-descend?guess=sigmoid'")
+    page.reload()
+    expect(guess("sigmoid", exact=True)).to_be_checked()
+    start.click()
+    told = "You said: sigmoid. No: blackbox. AP itself: never moved, blackbox: sorted, sigmoid: stuck."
+    expect(says).to_contain_text(told)
+    assert says.get_attribute("role") == "status" and guess("blackbox", exact=True).is_disabled()
+    last = page.locator(".marks circle, .marks rect").evaluate_all("all => all.slice(-24).map((one) => one.outerHTML)")
+    assert len(set(last)) == 24, "of the three times eight items none hides another"
+    page.get_by_role("button", name="Start anew").click()
+    expect(start).to_be_disabled()
+
+
+@pytest.mark.parametrize(("share", "moved"), [(0.4, 0), (0.6, 3)])
+def test_the_nearest_handle_is_taken_and_the_words_follow_when_it_is_let_go(reader, share, moved):
+    """A and D lie on one another, so that the disc of D, or of A, is on top everywhere between their centres."""
+    page = reader("look_ahead", "#explorable-look_ahead?scores=0.74,0.3,0.5,0.66,0.1")
+    page.wait_for_function(f"{STATE}.scores[0] === 0.74")
+    ready(page, "look_ahead")
+    tab = page.locator("[data-handle]").evaluate_all("all => all.map((one) => one.dataset.handle)")
+    assert tab == ["Item A", "Item D", "Item C", "Item B", "Item E", "Tip of the arrow"], "down the column"
+    boxes = [page.locator(f"[data-handle='Item {name}']").bounding_box() for name in "AD"]
+    x, (a, d) = boxes[0]["x"] + boxes[0]["width"] / 2, [box["y"] + box["height"] / 2 for box in boxes]
+    says, before, old = page.locator(".says"), raw(page), page.locator(".says").inner_text()
+    page.mouse.move(x, a + share * (d - a))
+    page.mouse.down()
+    page.mouse.move(x, a + share * (d - a) + 130, steps=3)
+    told = json.loads(changed(page, before))
+    page.wait_for_timeout(400)
+    assert says.inner_text() == old, "nothing is said on the way"
+    page.mouse.up()
+    expect(says).not_to_have_text(old)
+    told = state(page)["scores"]
+    assert [i for i, score in enumerate(told) if score not in (0.74, 0.3, 0.5, 0.66, 0.1)] == [moved]
+    assert page.locator(".marks").get_attribute("aria-label") in says.inner_text()
+    assert page.locator("svg.live").get_attribute("aria-label") is None
 
 
 def test_a_choice_is_kept_and_a_value_that_is_none_of_the_choices_is_not(reader):

@@ -45,7 +45,7 @@ def test_without_scripts_every_explorable_is_a_picture(reader):
 def test_the_front_pages_items_are_above_the_fold_and_a_finger_moves_an_item_and_not_the_page(reader):
     page = reader("index.html", has_touch=True)
     figure = page.locator("figure.explorable[data-live]")
-    box, item = figure.bounding_box(), figure.locator("[data-handle]").nth(2).bounding_box()
+    box, item = figure.bounding_box(), figure.locator("[data-handle='Item C']").bounding_box()
     assert box["y"] + 0.6 * box["height"] < walk.SIZES["desk"]["height"]
     x, y = item["x"] + item["width"] / 2, item["y"] + item["height"] / 2
     before, finger = figure.get_attribute("data-state"), page.context.new_cdp_session(page)
@@ -58,20 +58,25 @@ def test_the_front_pages_items_are_above_the_fold_and_a_finger_moves_an_item_and
 
 
 def test_the_ball_waits_for_a_guess(reader):
-    """Neither its trail nor the curve over λ is shown before Roll; afterwards they follow the ball."""
+    """Neither its trail nor its last loss is shown before Roll, and with another λ it waits again."""
     having = [name for name in walk.PAGES if 'data-live="ball"' in (walk.HTML / name).read_text(encoding="utf-8")]
     page = reader(having[-1], reduced_motion="reduce")
     figure = page.locator("figure[data-live=ball]")
     trail, guess = figure.locator("polyline.thick"), figure.get_by_text("?", exact=True)
-    figure.locator("[data-handle='λ']").press("PageUp")
-    assert trail.count() == 0 and guess.count() == 1 and "stands at" not in figure.locator(".says").inner_text()
-    figure.get_by_role("button", name="Roll").click()
-    expect(trail).to_be_attached()
-    assert guess.count() == 0 and "stands at" in figure.locator(".says").inner_text()
-    before = trail.get_attribute("points")
-    figure.locator("[data-handle='λ']").press("End")
-    expect(trail).not_to_have_attribute("points", before)
-    assert guess.count() == 0
+    roll, says, lam = (
+        figure.get_by_role("button", name="Roll"),
+        figure.locator(".says"),
+        figure.locator("[data-handle='λ']"),
+    )
+    lam.press("End")
+    assert trail.count() == 1 and guess.count() == 1 and "stands at" not in says.inner_text(), "the flag alone is drawn"
+    expect(roll).to_be_disabled()
+    figure.locator("[data-handle=Flag]").press("ArrowLeft")
+    roll.click()
+    expect(says).to_contain_text("stands at")
+    assert guess.count() == 0 and trail.count() == 2 and "from your flag" in says.inner_text()
+    lam.press("Home")
+    expect(trail).to_have_count(1)
 
 
 def test_a_page_can_be_read_with_the_keyboard_alone(reader):

@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import random
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
@@ -29,8 +30,12 @@ def test_each_is_a_picture_in_words_that_asks_a_question_and_a_page_can_run(name
     data, first = explorable._repr_mimebundle_(), explorable()
     assert data[MIME] == {"live": name}
     picture = ElementTree.fromstring(data["image/svg+xml"])
-    assert picture.get("aria-label") == first["says"] and len(list(picture.iter())) > 20
+    said_of_it, texts = picture.get("aria-label"), picture.iter("{http://www.w3.org/2000/svg}text")
+    assert said_of_it == re.sub(r" -(?=\d)", " −", first["says"]) and len(list(picture.iter())) > 20
+    assert not [one.text for one in texts if re.search(r"(^|\W)-\d", one.text or "")], "one minus sign"
     assert "?" in explorable.caption and first["handles"], "something can be dragged"
+    centres = [(one["x"], one["y"]) for one in first["handles"]]
+    assert min(itertools.starmap(math.dist, itertools.combinations(centres, 2))) > 32, "24 pixels on a phone"
     assert explorable(first["state"]) == first, "what is shown is a function of the state"
     for module in javascript.needed(explorable.module):
         assert javascript.translate(module).startswith(f'py.modules["{module}"]')
@@ -98,7 +103,7 @@ def test_the_gradients_that_the_lanes_descend_are_those_of_their_functions():
     def smooth(scores):
         return 1 - reference.smooth_ap(scores, relevant, descend.TEMPERATURE)
 
-    assert descend.blackbox_gradient(y, relevant) == pytest.approx(slopes(interpolated, y), abs=1e-6)
+    assert descend.ap_gradient(y, relevant, descend.LAM) == pytest.approx(slopes(interpolated, y), abs=1e-6)
     assert descend.sigmoid_gradient(y, relevant) == pytest.approx(slopes(smooth, y), abs=1e-6)
 
 

@@ -89,6 +89,7 @@ def test_what_stands_beside_the_story_is_folded_and_nothing_else(tmp_path):
     words = r"\b[so](?:proof|plain|answer|figure|stub|story|aside|cost|table)\b"
     assert [re.findall(words, fold)[0] for fold in folds] == FOLDED
     assert re.findall(words, folds[5]) == ["oaside", "scost", "ocost"], "the section with its cells"
+    assert 'id="proof-content"' not in page, "every proof has it"
 
 
 PAGES = sorted(path for folder in ("chapters", "labs") for path in (pairs.ROOT / "book" / folder).glob("*.md"))

@@ -1,12 +1,12 @@
 """Chapter 2: how far Algorithm 1 looks ahead, and what it sees on the way."""
 
-from rankbook.kit.live.marks import NAMES, along, apart, dot, handle, line, polygon, scaled, scene, text
+from rankbook.kit.live.marks import NAMES, along, apart, arrow, dot, handle, line, polygon, scaled, scene, text
 from rankedu.reference import interpolated, optimal_value, rank, rank_gradient
 
-START = {"scores": [0.85, 0.35, 0.55, 0.72, 0.2], "incoming": [-0.1, 0.15, 0.0, -0.05, 0.05], "lam": 0.6, "tick": False}
+START = {"scores": [0.92, 0.3, 0.5, 0.7, 0.08], "incoming": [-0.1, 0.15, 0.0, -0.05, 0.05], "lam": 0.6, "tick": False}
 FAR = 6.0
-LEFT, RIGHT = 34, 312
-LINES, CURVE, STEPS = (26, 168), (218, 284), (318, 380)
+LEFT, RIGHT = 34, 392
+LINES, CURVE, STEPS = (26, 190), (240, 306), (340, 402)
 
 
 def look_ahead(state):
@@ -17,20 +17,25 @@ def look_ahead(state):
         return [score + t * slope for score, slope in zip(y, c)]
 
     crossings = meetings(y, c)
-    knots = [0.0, *[t for t, _ in crossings], FAR]
+    knots = [0.0, *[one[0] for one in crossings], FAR]
     ranks, then, gradient = rank(y), rank(ahead(lam)), rank_gradient(y, c, lam)
     value = interpolated(y, c, lam)
     shown = {**state, "ranks": ranks, "ranks_ahead": then, "gradient": gradient, "loss": product(c, ranks)}
-    shown = {**shown, "interpolated": value, "overtakings": len([t for t, _ in crossings if t < lam])}
+    shown = {**shown, "interpolated": value, "overtakings": len([one for one in crossings if one[0] < lam])}
     marks = [*lines(y, c, lam, crossings), *curve(ahead, knots, lam), *steps(c, ahead, knots, lam, value)]
-    marks += table(ranks, then, gradient)
+    passing, found = overtaken(c, crossings, lam, ahead)
+    marks += passing
+    for score, slope in zip(y, gradient):
+        tip = height(score) - min(max(30 * slope, -40), 40)
+        marks.append(arrow(LEFT + 19, height(score), LEFT + 19, tip, "gradient thick"))
+    marks.append(text(RIGHT + 70, 15, "arrows: the gradient", "gradient", "end"))
     handles = [
         handle(f"Item {NAMES[i]}", LEFT, height(y[i]), f"score {y[i]:.2f}, rank {ranks[i]}", [vertical(i)])
         for i in range(len(y))
     ]
     tip = [along("x", "lam", None, 0.1, FAR, across(0.1), RIGHT)]
     handles.append(handle("Tip of the arrow", across(lam), LINES[1] + 16, f"λ is {lam:.2f}", tip))
-    return scene(shown, 392, marks, handles, [], words(shown, lam))
+    return scene(shown, 414, marks, handles, [], words(shown, lam), found)
 
 
 def vertical(i):
@@ -50,13 +55,13 @@ def product(a, b):
 
 
 def meetings(y, c):
-    """When one item overtakes another on the way, and at which score, in order of time."""
+    """When one item overtakes another on the way, at which score, and which they are, in order of time."""
     found = []
     for i in range(len(y)):
         for j in range(i):
             t = (y[j] - y[i]) / (c[i] - c[j])
             if 0 < t < FAR:
-                found.append((t, y[i] + t * c[i]))
+                found.append((t, y[i] + t * c[i], i, j))
     return sorted(found)
 
 
@@ -73,8 +78,8 @@ def lines(y, c, lam, crossings):
         last = min([*ends[1:], FAR])
         marks.append(line([(LEFT, height(y[i])), (across(last), height(y[i] + last * c[i]))], kind))
         marks.append(dot(LEFT, height(y[i]), "ink", 6))
-        marks.append(text(LEFT - 10, names[i], NAMES[i], "small", "end"))
-    for t, score in crossings:
+        marks.append(text(LEFT - 17, names[i], NAMES[i], "small", "end"))
+    for t, score, _, _ in crossings:
         marks.append(line([(across(t), height(score)), (across(t), STEPS[1])], "guide"))
         if 0 <= score <= 1:
             marks.append(dot(across(t), height(score), "hollow", 3.5))
@@ -102,9 +107,14 @@ def curve(ahead, knots, lam):
     ]
 
 
+def limits(c):
+    """Between which values the loss c·rk lies."""
+    return optimal_value(c), -optimal_value([-slope for slope in c])
+
+
 def steps(c, ahead, knots, lam, value):
     """The loss c·rk along the arrow, which is the slope of m, and its mean over the arrow."""
-    low, high = optimal_value(c), -optimal_value([-slope for slope in c])
+    low, high = limits(c)
 
     def up(value):
         return scaled(value, low, high, STEPS[1], STEPS[0])
@@ -122,15 +132,22 @@ def steps(c, ahead, knots, lam, value):
     ]
 
 
-def table(ranks, then, gradient):
-    """What each item gains on the way, and the same divided by λ: the gradient."""
-    marks = [text(392, 26, "rank by", "small", "end"), text(462, 26, "gradient", "small", "end")]
-    for i in range(len(ranks)):
-        at = 50 + 26 * i
-        marks.append(text(338, at, NAMES[i]))
-        marks.append(text(392, at, f"{then[i] - ranks[i]:+d}" if then[i] != ranks[i] else "0", "", "end"))
-        marks.append(text(462, at, f"{gradient[i]:+.2f}" if gradient[i] else "0", "", "end"))
-    return marks
+def overtaken(c, crossings, lam, ahead):
+    """Who has overtaken whom last before the tip, and the step that the loss takes there."""
+    passed = [one for one in crossings if one[0] < lam]
+    if not passed:
+        return [], ""
+    t, score, i, j = passed[-1]
+    winner, loser = (i, j) if c[i] > c[j] else (j, i)
+    before, after = [product(c, rank(ahead(t + side))) for side in (-1e-6, 1e-6)]
+    x, y = across(t), min(max(height(score) - 10, LINES[0] + 8), LINES[1] - 4)
+    low, high = limits(c)
+    levels = [scaled(value, low, high + 1e-9, STEPS[1], STEPS[0]) for value in (before, after)]
+    anchor, at = ("start", x + 6) if x < 300 else ("end", x - 6)
+    marks = [text(at, y, f"{NAMES[winner]} passes {NAMES[loser]}", "ahead", anchor)]
+    marks += [dot(x, height(score), "ahead", 5), line([(x, levels[0]), (x, levels[1])], "ahead thick")]
+    found = f"{NAMES[winner]} passes {NAMES[loser]} at {t:.2f}: the loss steps from {before:.2f} to {after:.2f}."
+    return marks, found
 
 
 def words(shown, lam):

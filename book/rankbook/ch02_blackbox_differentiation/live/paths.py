@@ -1,9 +1,11 @@
 """Chapter 2: two calls of a solver teach a grid of costs which path is wanted."""
 
-from rankbook.kit.live.marks import along, bar, button, dot, handle, line, scaled, scene, text
+from rankbook.kit.live.marks import along, bar, button, dot, handle, line, scaled, scene, slider, text
+from rankbook.kit.live.runs import RUN, ask, run, run_buttons
 
 SIDE, RATE, STEPS = 6, 0.1, 60
 START = {
+    **RUN,
     "costs": [
         *[0.25, 0.33, 0.28, 0.41, 0.3, 0.22],
         *[0.62, 0.85, 0.74, 0.6, 0.82, 0.3],
@@ -15,32 +17,30 @@ START = {
     "learnt": [],
     "wanted": [5.0, 5.0, 2.0, 0.0, 0.0, 0.0],
     "log_lam": 0.0,
-    "marked": [2.0, 2.0],
-    "steps": 0,
+    "marked": [2.0, 3.0],
     "history": [],
-    "playing": False,
-    "tick": False,
 }
 LEFT, TOP, CELL = 20, 34, 42
 CURVE = (312, 462, 60, 150)
+BOTH, NOTHING = "where the two differ", "none"
 
 
 def paths(state):
     """Which cells will change? Drag where the wanted path leaves a row, and a cell's cost; guess, then press Step."""
     wanted, lam = mask(state["wanted"]), 10 ** state["log_lam"]
-    costs, steps, history = state["learnt"], state["steps"], state["history"]
     began = [*wanted, *state["costs"], lam]
-    if not costs or state.get("began") != began:
-        costs, steps, history = list(state["costs"]), 0, []
+    steps, playing = run(state, STEPS, began)
+    costs, history = (state["learnt"], state["history"]) if steps else (list(state["costs"]), [])
     found, slopes = taught(costs, wanted, lam)
-    playing = state["playing"] and steps < STEPS and wrong(found, wanted) > 0
+    first = state["first"] if steps else changed(slopes)
     if state["tick"] and steps < STEPS:
         history = [*history, wrong(found, wanted)]
         costs, steps = [cost - RATE * slope for cost, slope in zip(costs, slopes)], steps + 1
         found, slopes = taught(costs, wanted, lam)
-    here = wrong(found, wanted)
-    shown = {**state, "learnt": costs, "steps": steps, "history": history, "began": began, "playing": playing}
-    shown = {**shown, "lam": lam, "path": found, "target": wanted, "gradient": slopes, "wrong": here}
+    here, rests = wrong(found, wanted), changed(slopes) == NOTHING
+    playing = playing and steps < STEPS and not (steps and rests)
+    shown = {**state, "first": first, "learnt": costs, "steps": steps, "history": history, "began": began}
+    shown = {**shown, "playing": playing, "lam": lam, "path": found, "gradient": slopes, "wrong": here}
     marks = [*grid(costs, found, wanted, slopes if steps else [0 for _ in slopes]), *curve([*history, here], lam)]
     row, column = [round(at) for at in state["marked"]]
     cell, corner = row * SIDE + column, [at + 15 for at in middle(row, column)]
@@ -54,19 +54,29 @@ def paths(state):
         moves = [along("x", "wanted", row, 0, SIDE - 1, middle(0, 0)[0], middle(0, SIDE - 1)[0])]
         if row < SIDE - 1:
             handles.append(handle(f"Row {row + 1}", x, y, f"the wanted path leaves it in column {round(k) + 1}", moves))
-    x = scaled(state["log_lam"], -2, 2, CURVE[0], CURVE[1])
-    marks += [line([(CURVE[0], 216), (CURVE[1], 216)], "axis"), dot(x, 216, "ink", 7)]
-    moves = [along("x", "log_lam", None, -2, 2, CURVE[0], CURVE[1])]
-    handles.append(handle("λ", x, 216, f"{lam:.2f}", moves))
     cost = state["costs"][cell]
-    x = scaled(cost, 0, 1.4, CURVE[0], CURVE[1])
-    marks += [text(CURVE[0], 254, f"○ costs {cost:.2f}"), line([(CURVE[0], 272), (CURVE[1], 272)], "axis")]
-    marks.append(dot(x, 272, "ink", 7))
-    moves = [along("x", "costs", cell, 0, 1.4, CURVE[0], CURVE[1])]
-    handles.append(handle("Cost of the marked cell", x, 272, f"{cost:.2f}", moves))
-    buttons = [button("Stop" if playing else "Start", {"playing": not playing, "tick": not playing})]
-    buttons += [button("Step", {"tick": True, "playing": False}), button("Start anew", START)]
-    return scene(shown, 326, marks, handles, buttons, words(shown))
+    strength = along("x", "log_lam", None, -2, 2, CURVE[0], CURVE[1])
+    price = along("x", "costs", cell, 0, 1.4, CURVE[0], CURVE[1])
+    track, knob = slider("λ", state["log_lam"], f"{lam:.2f}", 216, strength)
+    other, second = slider("Cost of the marked cell", cost, f"{cost:.2f}", 272, price)
+    marks += [*track, *other, text(CURVE[0], 254, f"○ costs {cost:.2f}")]
+    locked, options = not state["guess"], ["the wanted path", "the found path", BOTH, NOTHING]
+    buttons = [button("Step", {"tick": True, "playing": False}, None, locked)]
+    buttons += run_buttons(steps, steps if steps and rests else STEPS, playing, START, locked)
+    question = ask("Which cells will change first?", options, state["guess"], [first] if steps else [])
+    found = f"After {steps:d} steps the found path is the wanted one." if not here else ""
+    if here and rests:
+        found = f"Stuck: λ is too short, nothing changes, and {here:d} cells are wrong."
+    end = found if steps and not playing and (rests or steps == STEPS) else ""
+    return scene(shown, 326, marks, [*handles, knob, second], buttons, words(shown), end, question)
+
+
+def changed(slopes):
+    """Which cells change, by the options of the question."""
+    cheaper, dearer = max(slopes) > 0, min(slopes) < 0
+    if cheaper and dearer:
+        return BOTH
+    return "the wanted path" if cheaper else "the found path" if dearer else NOTHING
 
 
 def mask(leaves):

@@ -33,13 +33,14 @@ def hexagon(state):
         text(12, 350, f"λ c has length {lam:.2f}; the ranks there are {name(then)}", "ahead"),
         text(12, 372, f"gradient ({', '.join([f'{slope:+.1f}' for slope in gradient])})", "gradient"),
     ]
+    found = f"There is a gradient: the second tip is in the cone of {name(then)}." if ranks != then else ""
     handles = []
     for key, label, point in (("tip", "Tip of −y", tip), ("ahead", "Tip of −(y + λc)", ahead)):
         moves = [along("x", key, 0, -FAR, FAR, X - FAR * UNIT, X + FAR * UNIT)]
         moves.append(along("y", key, 1, -FAR, FAR, Y + FAR * UNIT, Y - FAR * UNIT))
-        found = name(ranks if key == "tip" else then)
-        handles.append(handle(label, *at(point), f"at {point[0]:.2f} and {point[1]:.2f}, ranks {found}", moves))
-    return scene(shown, 384, marks, handles, [button("Start anew", START)], words(shown))
+        corner = name(ranks if key == "tip" else then)
+        handles.append(handle(label, *at(point), f"at {point[0]:.2f} and {point[1]:.2f}, ranks {corner}", moves))
+    return scene(shown, 384, marks, handles, [button("Start anew", START)], words(shown), found)
 
 
 def scores(point):

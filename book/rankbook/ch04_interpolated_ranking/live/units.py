@@ -2,12 +2,13 @@
 
 import math
 
-from rankbook.kit.live.marks import along, apart, bar, button, dot, handle, line, scaled, scene, text
+from rankbook.kit.live.marks import along, apart, bar, button, dot, line, scaled, scene, slider, text
+from rankbook.kit.live.runs import ask
 
 #: Logarithms to the base 10, in the order of ROWS.
 START = {
     "logs": [math.log10(4), math.log10(128), math.log10(128), math.log10(3), 0.0, -1.0],
-    "asked": False,
+    "guess": "",
     "tick": False,
 }
 ROWS = [
@@ -22,12 +23,17 @@ ROWS = [
 PAPERS = [["Online Products", 4.0, 128, 128, 3], ["In-shop", 0.2, 128, 128, 7], ["CUB-200", 0.2, 128, 128, 3]]
 #: Mean steps of relevant items, in spreads of the scores, that trained alike at one rate in the chapter.
 USEFUL = [0.06, 0.2]
+VERDICTS = {
+    "short": "short: few items pass another",
+    "useful": "in the useful range",
+    "long": "long: the scores may fall together",
+}
 LEFT, RIGHT, LOW, HIGH = 128, 366, -4, 3
 
 
 def units(state):
     """Somebody trained with λ = 4: was that much? Guess, then drag what else they may have done."""
-    logs, asked = state["logs"], state["asked"]
+    logs, asked = state["logs"], state["guess"] != ""
     values = [10 ** logs[0], *[float(round(10**k)) for k in logs[1:4]], *[10**k for k in logs[4:]]]
     lam, n, queries, relevant, factor, spread = values
     relevant = min(relevant, n - 1)
@@ -36,19 +42,18 @@ def units(state):
     step = paper * factor / (queries * relevant) * mean_coefficient(irrelevant)
     share = step / spread
     low, high = USEFUL
-    verdict = "short: few items pass another" if share < low else "long: the scores may fall together"
-    if low <= share <= high:
-        verdict = "in the useful range"
+    kind = "short" if share < low else "long" if share > high else "useful"
+    verdict = VERDICTS[kind]
     shown = {**state, "lam": lam, "n": n, "queries": queries, "p": relevant, "loss_scale": factor, "spread": spread}
     shown = {**shown, "lam_of_the_paper": paper, "step": step, "share": share, "useful": USEFUL}
     marks, handles = [], []
     for k, row in enumerate(ROWS):
         name, least, most = row
-        y, x = 22 + 32 * k, scaled(logs[k], least, most, LEFT, RIGHT)
-        marks += [text(LEFT - 14, y + 4, name, "", "end"), line([(LEFT, y), (RIGHT, y)], "axis"), dot(x, y, "ink", 7)]
+        y = 22 + 32 * k
         label = f"{values[k]:.3g}" if k != 3 else f"{relevant:.0f}"
-        marks.append(text(468, y + 4, label, "", "end"))
-        handles.append(handle(name, x, y, label, [along("x", "logs", k, least, most, LEFT, RIGHT)], {"asked": True}))
+        track, knob = slider(name, logs[k], label, y, along("x", "logs", k, least, most, LEFT, RIGHT))
+        marks += [text(LEFT - 14, y + 4, name, "", "end"), *track, text(468, y + 4, label, "", "end")]
+        handles.append(knob)
     marks += [
         text(12, 232, f"λ of the paper = n × λ of the code = {paper:.3g}"),
         text(12, 254, f"mean step of a relevant item = {step:.3g} of a score"),
@@ -56,8 +61,8 @@ def units(state):
         *(settings(share, spread) if asked else []),
         text(12, 384, f"{share:.2g} spreads, {verdict}" if asked else "? spreads"),
     ]
-    buttons = [button("Was it?", {"asked": True}), button("Start anew", START)]
-    return scene(shown, 394, marks, handles, buttons, words(shown, verdict))
+    question = ask("Was that step", list(VERDICTS.keys()), state["guess"], [kind] if asked else [])
+    return scene(shown, 394, marks, handles, [button("Start anew", START)], words(shown, verdict), "", question)
 
 
 def mean_coefficient(irrelevant):
@@ -100,5 +105,5 @@ def words(shown, verdict):
         f"λ is {shown['lam']:.3g} in the code and {shown['lam_of_the_paper']:.3g} in the paper, for lists of "
         f"{shown['n']:.0f}, {shown['queries']:.0f} queries, {shown['p']:.0f} relevant items and scores that spread by "
         f"{shown['spread']:.3g}. The step is {shown['step']:.3g} of a score. "
-        f"{sentence if shown['asked'] else 'Was that much?'}"
+        f"{sentence if shown['guess'] else 'Was that much?'}"
     )

@@ -1,18 +1,18 @@
 """Chapter 6: a list that is sorted to the last, and what a margin makes of it."""
 
-from rankbook.kit.live.marks import along, bar, button, dot, handle, item, line, scaled, scene, text
-from rankedu.reference import average_precision, rank, rank_among, rank_gradient, shift_by_margin
+from rankbook.kit.live.descents import ap_gradient
+from rankbook.kit.live.marks import along, bar, button, dot, handle, item, line, scaled, scene, slider, text
+from rankbook.kit.live.runs import RUN, ask, run, run_buttons
+from rankedu.reference import average_precision, rank, shift_by_margin
 
 START = {
-    "scores": [0.8, 0.34, 0.62, 0.7, 0.5, 0.44, 0.26, 0.16],
+    **RUN,
+    "scores": [0.8, 0.34, 0.62, 0.71, 0.52, 0.43, 0.25, 0.16],
     "relevance": [True, True, True, False, False, False, False, False],
     "margin": 0.1,
     "lam": 20.0,
     "lanes": [],
     "turn": 0,
-    "steps": 0,
-    "playing": False,
-    "tick": False,
 }
 RATE, STEPS, NOISE = 0.01, 300, 0.05
 LEFT, RIGHT = 34, 446
@@ -24,58 +24,50 @@ def collapse(state):
     """When AP is 1, how large will the gap be? Set the margin α, guess, press Start, then Shake."""
     y, relevant = state["scores"], state["relevance"]
     margin, lam = state["margin"], state["lam"]
-    lanes, steps = state["lanes"], state["steps"]
-    if not lanes or state.get("began") != [*y, margin, lam]:
-        lanes, steps = [list(y), list(y)], 0
-    playing = state["playing"] and steps < STEPS
+    key = [*y, margin, lam]
+    steps, playing = run(state, STEPS, key)
+    lanes = state["lanes"] if steps else [list(y), list(y)]
     if playing and state["tick"]:
         lanes = [stepped(lane, relevant, alpha, lam) for lane, alpha in zip(lanes, [0.0, margin])]
         steps += 1
-    turn = 0 if state["tick"] else state["turn"]
-    shown = {**state, "turn": turn, "lanes": lanes, "began": [*y, margin, lam], "steps": steps, "playing": playing}
+    playing, turn = playing and steps < STEPS, 0 if state["tick"] else state["turn"]
+    shown = {**state, "turn": turn, "lanes": lanes, "began": key, "steps": steps, "playing": playing}
     shown = {**shown, "ranks": rank(y), "average_precision": average_precision(y, relevant)}
     shown = {**shown, "reached": [average_precision(lane, relevant) for lane in lanes]}
     shown = {**shown, "shaken": [shaken(lane, relevant) for lane in lanes]}
     shown = {**shown, "gaps": [gap(lane, relevant) for lane in lanes]}
     marks = [text(LEFT, 20, "all items, at the start"), line([(LEFT, 46), (RIGHT, 46)], "axis")]
     marks += [item(across(score), 46, r) for score, r in zip(y, relevant)]
+    band = along("x", "margin", None, 0.01, 0.3, across(0.01), across(0.3))
+    track, knob = slider("Margin α", margin, f"{margin:.2f}", 110, band)
+    other, second = slider("λ", lam, f"{lam:.1f}", 110, along("x", "lam", None, 0.5, 20, 246, RIGHT))
     marks += [text(LEFT, 92, f"margin α = {margin:.2f}"), bar(LEFT, 104, across(margin) - LEFT, 12, "margin")]
-    marks += [text(RIGHT, 92, f"λ = {lam:.1f}", "", "end"), line([(246, 110), (RIGHT, 110)], "axis")]
-    marks += [dot(reach(lam), 110, "ink", 7), line([(LEFT, 110), (across(0.3), 110)], "axis")]
+    marks += [*track, *other, text(RIGHT, 92, f"λ = {lam:.1f}", "", "end")]
     for number, lane in enumerate(lanes):
         marks += lane_marks(shown, number, lane, relevant)
     handles = []
     for i, score in enumerate(y):
         says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {score:.2f}, rank {shown['ranks'][i]}"
         handles.append(handle(f"Item {i + 1}", across(score), 46, says, [along("x", "scores", i, 0, 1, LEFT, RIGHT)]))
-    band = [along("x", "margin", None, 0.01, 0.3, across(0.01), across(0.3))]
-    handles.append(handle("Margin α", across(margin), 110, f"{margin:.2f}", band))
-    far = [along("x", "lam", None, 0.5, 20, 246, RIGHT)]
-    handles.append(handle("λ", reach(lam), 110, f"{lam:.1f}", far))
-    label = "Stop" if playing else "Start" if steps in (0, STEPS) else "Go on"
-    again = {"playing": True, "began": []} if steps == STEPS else {"playing": not playing}
-    buttons = [button(label, again), button("Shake", {"turn": turn % 24 + 1, "playing": False})]
-    return scene(shown, 346, marks, handles, [*buttons, button("Start anew", START)], words(shown))
+    ended, locked = steps == STEPS, not state["guess"]
+    parts = {"0": 0.0, "half of α": margin / 2, "α": margin, "twice α": 2 * margin}
+    nearest = min(parts.keys(), key=lambda name: abs(parts[name] - shown["gaps"][1]))
+    question = ask("With the margin, the gap will be", list(parts.keys()), state["guess"], [nearest] if ended else [])
+    found = [f"AP {ap:.2f} with a gap of {gap:.2f}" for ap, gap in zip(shown["reached"], shown["gaps"])]
+    end = f"Without a margin {found[0]}, with it {found[1]}." if ended else ""
+    buttons = run_buttons(steps, STEPS, playing, START, locked)
+    buttons.append(button("Shake", {"turn": turn % 24 + 1, "playing": False}, None, locked))
+    return scene(shown, 346, marks, [*handles, knob, second], buttons, words(shown), end, question)
 
 
 def across(score):
     return scaled(score, 0, 1, LEFT, RIGHT)
 
 
-def reach(lam):
-    return scaled(lam, 0.5, 20, 246, RIGHT)
-
-
 def stepped(y, relevant, margin, lam):
     """One step down the blackbox gradient of 1 - AP, of scores that a margin has shifted."""
     shifted = shift_by_margin(y, relevant, margin)
-    n, ranks, among = sum(relevant), rank(shifted), rank_among(shifted, relevant)
-    incoming = [b / (n * a * a) if r else 0.0 for a, b, r in zip(ranks, among, relevant)]
-    gradient = rank_gradient(shifted, incoming, lam)
-    members = [i for i in range(len(y)) if relevant[i]]
-    within = rank_gradient([shifted[i] for i in members], [-1 / (n * ranks[i]) for i in members], lam)
-    for i, slope in zip(members, within):
-        gradient[i] += slope
+    gradient = ap_gradient(shifted, relevant, lam)
     return [min(max(score - RATE * slope, 0), 1) for score, slope in zip(y, gradient)]
 
 
@@ -109,9 +101,12 @@ def lane_marks(shown, number, lane, relevant):
     marks.append(bar(across(low), y - 12, max(across(low + size) - across(low), 0), 24, "area"))
     marks.append(line([(LEFT, y), (RIGHT, y)], "axis"))
     seen = noisy(lane, shown["turn"])
+    if shown["turn"]:
+        marks += [dot(across(score), y, "ghost", 7) for score in lane]
     marks += [item(across(score), y, r) for score, r in zip(seen, relevant)]
-    label = f"AP {average_precision(seen, relevant):.2f}{', shaken' if shown['turn'] else ''}"
-    label += f"; the mean of 24 shakes by {NOISE:.2f} is {shown['shaken'][number]:.2f}"
+    label = f"AP {shown['reached'][number]:.2f}"
+    label = f"ghosts: {label}; shaken {average_precision(seen, relevant):.2f}" if shown["turn"] else label
+    label += f"; mean of 24 shakes {shown['shaken'][number]:.2f}"
     marks.append(text(LEFT, y + 32, label, "small"))
     return marks
 

@@ -51,7 +51,8 @@ def bricks(state):
     marks += [*walls(weights, wall), *courses(relevant, found, weights, loss)]
     logs = [W_log(count + 1) - W_log(count) for count in range(len(weights))]
     buttons = [button("Start anew", START), button("Show the logarithm's weights", {"weights": logs})]
-    return scene(shown, 384, marks, handles, buttons, words(shown))
+    found = f"A logarithm, to within {far:.2f}." if far < 0.05 else ""
+    return scene(shown, 384, marks, handles, buttons, words(shown), found)
 
 
 def rise(value):

@@ -2,16 +2,14 @@
 
 import math
 
-from rankbook.kit.live.marks import along, apart, button, dot, handle, line, scaled, scene, shaded, text
-from rankedu.reference import histogram_rank, interpolated, mean, projected_rank, rank, sigmoid_rank
+from rankbook.kit.live.descents import FAR, HIGHEST, LOWEST, WEIGHTS, landscape, loss, place, scores
+from rankbook.kit.live.marks import along, apart, button, dot, handle, line, scaled, scene, slider, text
+from rankbook.kit.live.runs import RUN, ask, run, run_buttons
+from rankedu.reference import histogram_rank, interpolated, mean, projected_rank, sigmoid_rank
 
-START = {"ball": [-1.0, 1.0], "share": 1.0, "even": True, "steps": 0, "playing": False, "tick": False}
-#: Six scores as the balls move to the right and upwards, and the weight that the loss gives each rank: chapter 4's.
-RIGHTWARDS, UPWARDS = [0.9, -0.2, -1.0, 0.5, 0.1, -0.4], [-0.3, 1.0, 0.2, 0.7, -0.9, -0.6]
-HOME, WEIGHTS = [0.1, -0.2, 0.3, 0.05, -0.1, -0.15], [0.3, 0.1, -0.25, -0.3, 0.2, -0.05]
-FAR, CELLS, STEPS, PACE, LENGTH, RATE = 1.6, 32, 60, 2, 0.06, 0.2
-LOWEST, HIGHEST, REACH = -1.5, 2.1, 2.4
-MAP, ENDS = (14, 24, 284), (330, 400)
+START = {**RUN, "ball": [-1.0, 1.0], "share": 1.0, "even": True}
+CELLS, STEPS, PACE, LENGTH, RATE, REACH = 32, 60, 2, 0.06, 0.2, 2.4
+MAP, ENDS = (14, 24, 284), (316, 400)
 #: Distortion over the map, and the strength at which each method has it: λ, τ, ε, and bins.
 SHARES = [0.05, 0.1, 0.2, 0.4, 0.7]
 STRENGTHS = {
@@ -26,46 +24,45 @@ KEPT: dict[str, list[object]] = {"cells": []}
 
 def rolling(state):
     """Which ball stops first, and does any get lower than the blind one? Drag them; guess, then press Roll."""
-    steps = min(state["steps"] + (PACE if state["playing"] and state["tick"] else 0), STEPS)
-    at = int(state["share"] + 0.5)
-    trails = {name: descent(name, at, state["ball"], state["even"], steps) for name in KINDS}
+    at, even = int(state["share"] + 0.5), state["even"]
+    key = [*state["ball"], at, even]
+    steps, playing = run(state, STEPS, key)
+    if playing and state["tick"]:
+        steps = min(steps + PACE, STEPS)
+    playing = playing and steps < STEPS
+    trails = {name: descent(name, at, state["ball"], even, steps) for name in KINDS}
     losses = {name: loss(scores(trail[-1])) for name, trail in trails.items()}
-    shown = {**state, "steps": steps, "playing": state["playing"] and steps < STEPS, "losses": losses}
+    shown = {**state, "began": key, "steps": steps, "playing": playing, "losses": losses}
     left, top, bottom = MAP
-    marks = [text(left, 16, f"distorted by {100 * SHARES[at]:.0f} %", "small"), *landscape()]
+    if not KEPT["cells"]:
+        KEPT["cells"] = landscape(loss, CELLS, MAP)
+    marks = [text(left, 16, f"distorted by {100 * SHARES[at]:.0f} %", "small"), *KEPT["cells"]]
     for name, trail in trails.items():
-        way = [place(point) for point in trail]
+        way = [place(point, MAP) for point in trail]
         marks += [line(way, kind) for kind in ("under", KINDS[name] + " thick")]
-    marks += [dot(*place(trail[-1]), KINDS[name], 6) for name, trail in trails.items()]
-    marks += [dot(*place(state["ball"]), "hollow", 7), text(ENDS[0], 16, f"loss after {steps} steps", "small")]
+    marks += [dot(*place(trail[-1], MAP), KINDS[name], 6) for name, trail in trails.items()]
+    marks += [dot(*place(state["ball"], MAP), "hollow", 7), text(ENDS[0], 16, f"loss after {steps} steps", "small")]
     heights = apart([scaled(end, LOWEST, HIGHEST, bottom, top + 10) for end in losses.values()], 18, top + 14, bottom)
     for (name, end), y in zip(losses.items(), heights):
         level = scaled(end, LOWEST, HIGHEST, bottom, top + 10)
         marks += [line([(ENDS[0], level), (ENDS[0] + 10, level), (ENDS[0] + 20, y - 4)], KINDS[name])]
         marks += [text(ENDS[0] + 24, y, f"{name} {end:.2f}", "")]
-    x = scaled(at, 0, 4, 120, 450)
-    marks += [line([(120, 306), (450, 306)], "axis"), dot(x, 306, "ink", 7), text(14, 310, "distortion")]
+    track, knob = slider("Distortion", at, f"{SHARES[at]:.2f}", 306, along("x", "share", None, 0, 4, 120, 450))
+    marks += [*track, text(14, 310, "distortion")]
     says = f"{state['ball'][0]:.2f} to the right, {state['ball'][1]:.2f} up"
     moves = [along("x", "ball", 0, -FAR, FAR, left, left + bottom - top), along("y", "ball", 1, -FAR, FAR, bottom, top)]
-    handles = [handle("Balls", *place(state["ball"]), says, moves)]
-    handles += [handle("Distortion", x, 306, f"{SHARES[at]:.2f}", [along("x", "share", None, 0, 4, 120, 450)])]
-    buttons = [button("Steps of one length", {"even": True}, state["even"])]
-    buttons += [button("In proportion", {"even": False}, not state["even"])]
-    buttons += [button("Roll", {"steps": 0, "playing": True}), button("Start anew", START)]
+    handles = [handle("Balls", *place(state["ball"], MAP), says, moves), knob]
+    buttons = [button("Steps of one length", {"even": True}, even), button("In proportion", {"even": False}, not even)]
+    buttons += run_buttons(steps, STEPS, playing, START, not state["guess"], "Roll")
+    lowest = [name for name, end in losses.items() if end < min(losses.values()) + 1e-9]
+    question = ask("Which will end lowest?", list(KINDS.keys()), state["guess"], lowest if steps == STEPS else [])
+    rest = [f"{name} after {len(trail) - 1:d}" for name, trail in trails.items() if len(trail) <= steps]
+    found = f"{'At rest: ' + ', '.join(rest) if rest else 'None has come to rest'}." if steps == STEPS else ""
     ends = "; ".join([f"{name} {end:.2f}" for name, end in losses.items()])
     words = (
         f"A map of six scores in a plane, shaded by a loss of their ranks. After {steps} steps the losses are: {ends}."
     )
-    return scene(shown, 326, marks, handles, buttons, words)
-
-
-def scores(point):
-    return [at + point[0] * u + point[1] * v for at, u, v in zip(HOME, RIGHTWARDS, UPWARDS)]
-
-
-def loss(y):
-    """The loss itself, a staircase: the weighted ranks."""
-    return sum(weight * place for weight, place in zip(WEIGHTS, rank(y)))
+    return scene(shown, 326, marks, handles, buttons, words, found, question)
 
 
 def surrogate(name, at, y):
@@ -97,19 +94,3 @@ def descent(name, at, start, even, steps):
         x, y = [min(max(value, -FAR), FAR) for value in (x - factor * across, y - factor * up)]
         trail.append([x, y])
     return trail
-
-
-def place(point):
-    """Where a point of the plane is drawn."""
-    left, top, bottom = MAP
-    return [scaled(point[0], -FAR, FAR, left, left + bottom - top), scaled(point[1], -FAR, FAR, bottom, top)]
-
-
-def landscape():
-    """The loss in shades. It never changes."""
-    if not KEPT["cells"]:
-        left, top, bottom = MAP
-        centres = [(k + 0.5) * 2 * FAR / CELLS - FAR for k in range(CELLS)]
-        rows = [[loss(scores([x, -y])) for x in centres] for y in centres]
-        KEPT["cells"] = shaded(rows, LOWEST, HIGHEST, left, top, (bottom - top) / CELLS)
-    return KEPT["cells"]

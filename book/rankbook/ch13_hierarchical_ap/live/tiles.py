@@ -10,7 +10,7 @@ START = {
     "tick": False,
 }
 BRANCH, LEVELS = ["other", "a bird", "the owl"], 2
-LEFT, RIGHT, TOP, BOTTOM = 108, 456, 40, 148
+LEFT, RIGHT, TOP, BOTTOM = 108, 456, 36, 148
 
 
 def tiles(state):
@@ -24,14 +24,17 @@ def tiles(state):
     handles = []
     for i, score in enumerate(y):
         x, at = scaled(score, 0, 1, LEFT, RIGHT), height(levels[i])
-        marks.append(dot(x, at, "between", 12) if levels[i] == 1 else item(x, at, levels[i] == LEVELS, 12))
-        marks.append(text(x, at + 5, f"{ranks[i]:d}", ["negative", "", "onto"][levels[i]], "middle"))
+        marks.append(dot(x, at, "between", 11) if levels[i] == 1 else item(x, at, levels[i] == LEVELS, 11))
+        marks.append(text(x, at + 5, NAMES[i], ["negative", "", "onto"][levels[i]], "middle"))
+        marks.append(text(x, at + 27, f"{ranks[i]:d}", "small", "middle"))
         moves = [along("x", "scores", i, 0, 1, LEFT, RIGHT), along("y", "depth", i, 0, 2, BOTTOM, TOP)]
         says = f"{BRANCH[levels[i]]}, score {score:.2f}, rank {ranks[i]}"
         handles.append(handle(f"Item {NAMES[i]}", x, at, says, moves))
     marks += [*bars(values, before), *prices(y, levels)]
     buttons = [button("Compare from here", {"before": values}), button("Start anew", START)]
-    return scene(shown, 386, marks, handles, buttons, words(values, before))
+    fine, hierarchical = [values[k] - before[k] for k in (0, 2)]
+    found = f"They disagree: AP of owls {fine:+.2f}, H-AP {hierarchical:+.2f}." if fine * hierarchical < -1e-6 else ""
+    return scene(shown, 410, marks, handles, buttons, words(values, before), found)
 
 
 def height(level):
@@ -62,7 +65,7 @@ def bars(values, before):
     """The four metrics, and where each stood before."""
     marks = []
     for k, name in enumerate(["AP, owls", "AP, birds", "H-AP", "NDCG"]):
-        at = 186 + 26 * k
+        at = 196 + 26 * k
         marks += [
             text(LEFT - 10, at + 12, name, "", "end"),
             bar(LEFT, at, 214 * values[k], 14, "ink" if k == 2 else "grey"),
@@ -77,7 +80,9 @@ def bars(values, before):
 def prices(y, levels):
     """What H-AP would gain or lose if two neighbours in the ranking changed places."""
     here, placed = metrics(y, levels), order(y)
-    marks = [text(14, 312, "price of exchanging neighbours: H-AP dark, AP of owls grey", "small")]
+    marks = [text(14, 322, "price of exchanging neighbours: H-AP dark, AP of owls grey", "small")]
+    for change in (0.3, 0, -0.3):
+        marks.append(text(LEFT - 10, 366 - 80 * change, f"{change:+.1f}" if change else "0", "small", "end"))
     for k in range(len(placed) - 1):
         first, second = placed[k], placed[k + 1]
         swapped = list(levels)
@@ -85,12 +90,12 @@ def prices(y, levels):
         swapped[second] = levels[first]
         there = metrics(y, swapped)
         x = RIGHT - 30 - 66 * k
-        marks.append(text(x - 10, 380, f"{k + 1} ↔ {k + 2}", "small", "middle"))
+        marks.append(text(x - 10, 404, f"{k + 1} ↔ {k + 2}", "small", "middle"))
         for number, kind, at in ((2, "ink", -20), (0, "grey", 0)):
             change = there[number] - here[number]
             size = scaled(abs(change), 0, 0.3, 0, 24)
-            marks.append(bar(x + at, 342 - (size if change > 0 else 0), 16, size, kind))
-    return [*marks, line([(LEFT, 342), (RIGHT, 342)], "axis")]
+            marks.append(bar(x + at, 362 - (size if change > 0 else 0), 16, size, kind))
+    return [*marks, line([(LEFT, 362), (RIGHT, 362)], "axis")]
 
 
 def words(values, before):

@@ -1,16 +1,16 @@
 """The front page: three optimisers and one list to sort."""
 
-from rankbook.kit.live.marks import NAMES, along, apart, arrow, button, dot, handle, item, line, scene, text
-from rankedu.reference import average_precision, rank, rank_among, rank_gradient, smooth_ap
+from rankbook.kit.live.descents import ap_gradient
+from rankbook.kit.live.marks import NAMES, along, apart, arrow, dot, handle, item, line, scene, stacked, text
+from rankbook.kit.live.runs import RUN, ask, run, run_buttons
+from rankedu.reference import average_precision, rank, smooth_ap
 
 START = {
+    **RUN,
     "scores": [0.93, 0.84, 0.72, 0.63, 0.52, 0.44, 0.3, 0.12],
     "relevance": [False, False, True, False, True, False, False, True],
     "held": 7,
     "lanes": [],
-    "steps": 0,
-    "playing": False,
-    "tick": False,
 }
 LANES = ["AP itself", "blackbox", "sigmoid"]
 LAM, TEMPERATURE, RATE, STEPS = 5.0, 0.04, 0.02, 150
@@ -20,12 +20,11 @@ LEFT, RIGHT, TOP, BOTTOM = 34, 446, 22, 128
 def descend(state):
     """Which of three optimisers sorts these? Drag the items, choose, then press Start."""
     y, relevant, held = state["scores"], state["relevance"], state["held"]
-    lanes, steps = state["lanes"], state["steps"]
-    if not lanes or state.get("began") != y:
-        lanes, steps = [list(y) for _ in LANES], 0
-    playing = state["playing"] and steps < STEPS
+    steps, playing = run(state, STEPS, y)
+    lanes = state["lanes"] if steps else [list(y) for _ in LANES]
     if playing and state["tick"]:
         lanes, steps = [moved(lane, step_of(number, lane, relevant)) for number, lane in enumerate(lanes)], steps + 1
+    playing = playing and steps < STEPS
     reached = [average_precision(lane, relevant) for lane in lanes]
     value = average_precision(y, relevant)
     shown = {**state, "lanes": lanes, "began": list(y), "steps": steps, "playing": playing}
@@ -38,12 +37,23 @@ def descend(state):
         says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {score:.2f}, rank {shown['ranks'][i]}"
         moves = [along("x", "scores", i, 0, 1, LEFT, RIGHT)]
         handles.append(handle(f"Item {NAMES[i]}", across(score), 166, says, moves, {"held": i}))
+    fates = [fate(number, lanes[number], y, relevant, reached[number]) for number in range(len(LANES))]
     for number, lane in enumerate(lanes):
-        marks += lane_marks(number, lane, relevant, reached[number], playing or steps > 0)
-    label = "Stop" if playing else "Start" if steps in (0, STEPS) else "Go on"
-    again = {"playing": True, "began": []} if steps == STEPS else {"playing": not playing}
-    buttons = [button(label, again), button("Start anew", {**START, "began": []})]
-    return scene(shown, 384, marks, handles, buttons, words(y, relevant, value, reached, steps))
+        end = fates[number] if steps == STEPS else ""
+        marks += lane_marks(number, lane, relevant, reached[number], 0 < steps < STEPS, end)
+    sorts = [name for name, end in zip(LANES, fates) if end == "sorted"] or ["none"]
+    question = ask("Which will sort them?", [*LANES, "none"], state["guess"], sorts if steps == STEPS else [])
+    found = ", ".join([f"{name}: {end}" for name, end in zip(LANES, fates)]) + "." if steps == STEPS else ""
+    buttons = run_buttons(steps, STEPS, playing, START, not state["guess"])
+    return scene(shown, 412, marks, handles, buttons, words(y, relevant, value, reached, steps), found, question)
+
+
+def fate(number, lane, y, relevant, value):
+    """What has become of a lane."""
+    if lane == y:
+        return "never moved"
+    far = max([abs(a - b) for a, b in zip(lane, moved(lane, step_of(number, lane, relevant)))])
+    return "sorted" if value == 1 else "stuck" if far < 0.0005 else "still moving"
 
 
 def across(score):
@@ -60,20 +70,8 @@ def step_of(number, y, relevant):
     """One step of gradient descent on 1 - AP: by its own gradient, by Algorithm 1, or by that of sigmoid ranks."""
     if number == 0:
         return [0.0 for _ in y]  # AP is constant but for jumps, where it has no derivative
-    gradient = blackbox_gradient(y, relevant) if number == 1 else sigmoid_gradient(y, relevant)
+    gradient = ap_gradient(y, relevant, LAM) if number == 1 else sigmoid_gradient(y, relevant)
     return [-RATE * slope for slope in gradient]
-
-
-def blackbox_gradient(y, relevant):
-    """Of 1 - AP = 1 - mean of rk(y+) / rk(y): Algorithm 1 once for each of the two ranks."""
-    n, ranks, among = sum(relevant), rank(y), rank_among(y, relevant)
-    above = [b / (n * a * a) if r else 0.0 for a, b, r in zip(ranks, among, relevant)]
-    total = rank_gradient(y, above, LAM)
-    members = [i for i in range(len(y)) if relevant[i]]
-    within = rank_gradient([y[i] for i in members], [-1 / (n * ranks[i]) for i in members], LAM)
-    for i, slope in zip(members, within):
-        total[i] += slope
-    return total
 
 
 def sigmoid_gradient(y, relevant):
@@ -118,16 +116,17 @@ def staircase(y, relevant, held):
     ]
 
 
-def lane_marks(number, lane, relevant, value, begun):
-    """One optimiser's items and, once it has begun, arrows ten steps long."""
-    y = 232 + 60 * number
+def lane_marks(number, lane, relevant, value, running, end):
+    """One optimiser's items, those of one score on one another; while it runs, arrows ten steps long; then its end."""
+    y, kind = 232 + 68 * number, ["", "blackbox", "sigmoid"][number]
     marks = [
-        text(LEFT, y - 15, LANES[number], ["", "blackbox", "sigmoid"][number]),
-        text(RIGHT, y - 15, f"AP {value:.2f}", "", "end"),
-        line([(LEFT, y), (RIGHT, y)], "axis"),
+        text(LEFT, y + 30, f"{LANES[number]}: {end}" if end else LANES[number], kind),
+        text(RIGHT, y + 30, f"AP {value:.2f}", "", "end"),
+        line([(LEFT - 8, y), (RIGHT + 8, y)], "axis"),
     ]
-    marks += [item(across(score), y, r, 6) for score, r in zip(lane, relevant)]
-    for score, step in zip(lane, step_of(number, lane, relevant) if begun else []):
+    levels = stacked([across(score) for score in lane], 9)
+    marks += [item(across(score), y - 9 * k, r, 6) for score, r, k in zip(lane, relevant, levels)]
+    for score, step in zip(lane, step_of(number, lane, relevant) if running else []):
         tip = min(max(score + 10 * step, 0), 1)
         marks.append(arrow(across(score), y + 13, across(tip), y + 13, ["ink", "blackbox", "sigmoid"][number]))
     return marks

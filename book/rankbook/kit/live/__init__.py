@@ -1,13 +1,14 @@
 """Live explorables: what is drawn is under the reader's hand, and the book's own Python answers, wherever it is read.
 
 Each is a file in the folder `live` of its chapter, with a function of its own name and the state that it starts from:
-state in → state and scene out (`marks.scene`), in plain Python that imports `math`, `rankedu.reference` and
-`rankbook.kit.live.marks` alone. In JupyterLab the kernel runs it, in the published book the page runs its translation,
-and everywhere else it is a picture.
+state in → state and scene out (`marks.scene`), in plain Python that imports `math`, `rankedu.reference` and the modules
+`marks`, `runs` and `descents` of this package alone. In JupyterLab the kernel runs it, in the published book the page
+runs its translation, and everywhere else it is a picture.
 """
 
 import html
 import json
+import re
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
@@ -42,10 +43,10 @@ class Live:
         """The first scene as a picture; alone, outside of the book, it brings its colours along."""
         made = self()
         marks = "".join(
-            f"<{tag} {_attributes(attributes)}>{html.escape(words)}</{tag}>" for tag, attributes, words in made["marks"]
+            f"<{tag} {_attributes(attributes)}>{_text(words)}</{tag}>" for tag, attributes, words in made["marks"]
         )
         style = f"<style>{LOOK.read_text(encoding='utf-8')}</style>" if alone else ""
-        about = {"viewBox": f"0 0 480 {made['height']}", "role": "img", "aria-label": made["says"]}
+        about = {"viewBox": f"0 0 480 {made['height']}", "role": "img", "aria-label": _minus(made["says"])}
         ground = '<rect width="100%" height="100%" fill="white"/>' if alone else ""
         head = f'<svg xmlns="http://www.w3.org/2000/svg" class="live" {_attributes(about)}>'
         return f'{head}{style}{ground}<g class="marks">{marks}</g></svg>'
@@ -55,10 +56,19 @@ class Live:
         first = self()
         data = json.dumps(first, ensure_ascii=False).replace("<", "\\u003c")
         return (
-            f'<figcaption>{html.escape(self.caption)}</figcaption><div class="explorable-controls" role="group" '
-            f'aria-label="{html.escape(self.caption)}" hidden></div>{self.svg()}<p class="says">'
-            f'{html.escape(first["says"])}</p><p class="trouble" role="status" hidden></p>'
-            f'<script type="application/json">{data}</script>'
+            f"<figcaption>{html.escape(self.caption)}</figcaption>{self._guess(first['ask'])}"
+            f'<div class="explorable-controls" role="group" aria-label="{html.escape(self.caption)}" hidden></div>'
+            f'{self.svg()}<p class="says" role="status">{_text(first["says"])}</p>'
+            f'<p class="trouble" role="status" hidden></p><script type="application/json">{data}</script>'
+        )
+
+    def _guess(self, ask: Mapping[str, Any] | None) -> str:
+        """The options of a question, and not to guess; without scripts there is nothing to be answered."""
+        options = {**{name: name for name in ask["options"]}, "skip": "just show me"} if ask else {}
+        radio = '<label><input type="radio" name="{}-guess" value="{}"> {}</label>'
+        radios = "".join(radio.format(self.name, *map(html.escape, option)) for option in options.items())
+        return (
+            f'<fieldset class="guess" hidden><legend>{_text(ask["words"])}</legend>{radios}</fieldset>' if ask else ""
         )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
@@ -88,6 +98,15 @@ def names() -> list[str]:
 def _modules() -> dict[str, str]:
     """Name → module of all live explorables."""
     return {module.rpartition(".")[2]: module for module in modules("live/[a-z]*.py")}
+
+
+def _minus(words: str) -> str:
+    """Words with one minus sign in all of the book's numbers; live.js does the same."""
+    return re.sub(r"(?<!\w)-(?=[\d.])", "−", words)
+
+
+def _text(words: str) -> str:
+    return html.escape(_minus(words))
 
 
 def _attributes(values: Mapping[str, str]) -> str:

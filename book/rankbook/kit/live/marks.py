@@ -100,6 +100,15 @@ def apart(places, gap, low, high):
     return moved
 
 
+def stacked(places, gap):
+    """On which level each disc lies: 0 is the line itself, and above it lies what would cover another one."""
+    levels = []
+    for i, place in enumerate(places):
+        taken = [levels[k] for k in range(i) if abs(places[k] - place) < gap]
+        levels.append(next(k for k in range(i + 1) if k not in taken))
+    return levels
+
+
 def _joined(points):
     return " ".join([f"{x:.1f},{y:.1f}" for x, y in points])
 
@@ -123,13 +132,26 @@ def handle(name, x, y, says, moves, also=None):
     return {"name": name, "x": x, "y": y, "says": says, "moves": moves, "also": also or {}}
 
 
-def button(label, changes, pressed=None):
-    """A button that puts ``changes`` into the state; one of several that exclude each other is ``pressed`` or not."""
-    return {"label": label, "changes": changes, "pressed": pressed}
+def slider(name, value, says, y, move):
+    """The marks and the handle of a value that moves along a horizontal line."""
+    x = scaled(value, move["low"], move["high"], move["start"], move["end"])
+    track = [line([(move["start"], y), (move["end"], y)], "axis"), dot(x, y, "ink", 7)]
+    return track, handle(name, x, y, says, [move])
 
 
-def scene(state, height, marks, handles, buttons, says):
-    """What a live explorable returns: its state with all that it shows, the picture, and the picture in words."""
+def button(label, changes, pressed=None, locked=False):
+    """A button that puts ``changes`` into the state; one of several that exclude each other is ``pressed`` or not.
+
+    One that is ``locked`` waits for the reader's guess.
+    """
+    return {"label": label, "changes": changes, "pressed": pressed, "locked": locked}
+
+
+def scene(state, height, marks, handles, buttons, says, found="", question=None):
+    """What a live explorable returns: its state with all that it shows, the picture, and the picture in words.
+
+    ``found`` says what has happened, at the end of a run or when the reader has got there; ``question`` is of `ask`.
+    """
     return {
         "state": {**state, "tick": False},
         "height": height,
@@ -137,4 +159,6 @@ def scene(state, height, marks, handles, buttons, says):
         "handles": handles,
         "buttons": buttons,
         "says": says,
+        "found": (question["told"] if question else "") + found,
+        "ask": question,
     }

@@ -1,4 +1,4 @@
-/* Brings a live explorable to life: handles that a mouse, a finger or the arrow keys move, buttons, and time.
+/* Brings a live explorable to life: a question, handles that a mouse, a finger or the arrow keys move, buttons, and time.
    What is computed is none of its business: `solve` takes a state and returns a scene (marks.py), at once or later.
    In a page the page solves (below), in JupyterLab the kernel (widget.py). */
 "use strict";
@@ -10,6 +10,8 @@
     for (const [name, value] of Object.entries(attributes))
       if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
   };
+
+  const minus = (words) => words.replace(/(^|[^\w])-(?=[\d.])/g, "$1\u2212");
 
   /* A scene that can be drawn has no number that is none; what else it may be is decided where it is made. */
   const sound = (scene) => {
@@ -32,7 +34,8 @@
         element = made;
       }
       put(element, attributes);
-      if (element.textContent !== words) element.textContent = words;
+      const told = minus(words);
+      if (element.textContent !== told) element.textContent = told;
     });
     while (layer.children.length > marks.length) layer.lastChild.remove();
   };
@@ -40,7 +43,9 @@
   const live = (figure, solve) => {
     const find = (selector) => figure.querySelector(selector);
     const [svg, marks, controls, says, trouble] = ["svg", ".marks", ".explorable-controls", ".says", ".trouble"].map(find);
+    const guesses = [...figure.querySelectorAll(".guess input")];
     const handles = svg.appendChild(document.createElementNS(SVG, "g"));
+    const knobs = []; // one for each handle of the scene, in its order; in the page they stand from left to right
     const still = matchMedia("(prefers-reduced-motion: reduce)");
     const waiting = [];
     let shown = JSON.parse(find("script[type='application/json']").textContent);
@@ -53,14 +58,37 @@
       shown = scene;
       put(svg, { viewBox: `0 0 480 ${scene.height}` });
       patch(marks, scene.marks);
-      marks.setAttribute("aria-label", scene.says);
-      says.textContent = scene.says;
-      scene.handles.forEach((one, i) => showHandle(handles.children[i] ?? newHandle(i), one));
-      while (handles.children.length > scene.handles.length) handles.lastChild.remove();
+      marks.setAttribute("aria-label", minus(scene.says));
+      scene.handles.forEach((one, i) => showHandle((knobs[i] ??= newHandle(i)), one));
+      guesses.forEach((one) => Object.assign(one, { checked: one.value === scene.state.guess, disabled: scene.ask.known }));
       scene.buttons.forEach((one, i) => showButton(controls.children[i] ?? newButton(i), one));
       while (controls.children.length > scene.buttons.length) controls.lastChild.remove();
       controls.hidden = !scene.buttons.length;
       figure.dataset.state = JSON.stringify(scene.state);
+    };
+
+    /* The picture in words follows when a handle is let go and at the end of a run: that is when a screen reader speaks. */
+    const settle = () => {
+      keep();
+      if (held || shown.state.playing) return;
+      const told = [shown.found, shown.says].map(minus);
+      if (says.textContent !== told.join(" ").trim()) {
+        const found = document.createElement("strong");
+        found.textContent = told[0];
+        says.replaceChildren(...(told[0] ? [found, " "] : []), told[1]);
+      }
+      if (!handles.contains(document.activeElement)) handles.append(...inOrder());
+    };
+    /* Tab leads along a row from the left and down a column from the top, wherever the reader has moved what. */
+    const inOrder = () => {
+      const places = new Map(
+        shown.handles.map(({ moves, x, y }, i) => {
+          const group = shown.handles.findIndex((one) => one.moves[0].of === moves[0].of);
+          return [knobs[i], [group, ...(moves.length === 1 && moves[0].axis === "x" ? [y, x] : [x, y])]];
+        }),
+      );
+      const compare = (one, other) => one.map((value, i) => value - other[i]).find(Boolean) ?? 0;
+      return [...knobs].sort((one, other) => compare(places.get(one), places.get(other)));
     };
 
     /* Changes that arrive while the answer to earlier ones is awaited are answered together. */
@@ -85,7 +113,7 @@
       }
       busy = false;
       clearTimeout(keeping);
-      keeping = setTimeout(keep, 300);
+      keeping = setTimeout(settle, 300);
       if (shown.state.playing && !figure.ticking) {
         figure.ticking = setTimeout(() => {
           figure.ticking = null;
@@ -105,10 +133,11 @@
 
     /* What the reader set, not what follows from it, is part of the page's address, `#explorable-name?lam=0.5&tip=1,2`,
        so that it can be kept and sent: the values that handles move, and the choices that they and buttons offer. */
-    const settings = ({ handles, buttons }) => ({
-      moves: handles.flatMap((one) => one.moves),
-      offers: [...handles.map((one) => one.also), ...buttons.filter((one) => one.pressed !== null).map((one) => one.changes)],
-    });
+    const settings = ({ handles, buttons }) => {
+      const choices = buttons.filter((one) => one.pressed !== null).map((one) => one.changes);
+      const offers = [...handles.map((one) => one.also), ...choices, ...guesses.map((one) => ({ guess: one.value }))];
+      return { moves: handles.flatMap((one) => one.moves), offers };
+    };
     const written = (value) =>
       [value].flat().map((one) => (typeof one === "number" ? Number(one.toFixed(4)) : one)).join(",");
     const keep = () => {
@@ -149,38 +178,53 @@
       figure.scrollIntoView({ block: "center" });
     };
 
-    const newHandle = (i) => {
-      const circle = handles.appendChild(document.createElementNS(SVG, "circle"));
-      put(circle, { class: "handle", r: 17, tabindex: 0, role: "slider" });
-      const here = () => shown.handles[i];
-      const point = (event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-      circle.addEventListener("pointerdown", (event) => {
-        if (event.button) return;
-        const at = point(event);
-        held = { id: event.pointerId, x: at.x - here().x, y: at.y - here().y };
-        circle.setPointerCapture(event.pointerId);
-        circle.focus({ preventScroll: true });
-        event.preventDefault();
-        change((state) => Object.assign(state, here().also));
-      });
-      circle.addEventListener("pointermove", (event) => {
-        if (held?.id !== event.pointerId) return;
-        const at = point(event);
-        at.x -= held.x;
-        at.y -= held.y;
-        const handle = here();
-        change(
-          ...handle.moves.map((one) => {
-            const value = one.low + ((at[one.axis] - one.start) / (one.end - one.start)) * (one.high - one.low);
-            return move(handle, one, () => value);
-          }),
-        );
-      });
-      ["pointerup", "pointercancel", "lostpointercapture"].forEach((name) =>
-        circle.addEventListener(name, () => (held = null)),
+    const point = (event) => new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+    /* Where discs lie on one another, the handle whose centre is nearest is meant, and of two in one place the last held. */
+    const nearest = (at) => {
+      const last = knobs.indexOf(document.activeElement);
+      const far = shown.handles.map((one, i) => Math.hypot(one.x - at.x, one.y - at.y) - 0.1 * (i === last));
+      return far.indexOf(Math.min(...far));
+    };
+    const mark = (near) => knobs.forEach((one, i) => one.classList.toggle("near", i === near));
+    handles.addEventListener("pointerdown", (event) => {
+      if (event.button) return;
+      const at = point(event);
+      const i = nearest(at);
+      const { x, y, also } = shown.handles[i];
+      held = { id: event.pointerId, i, x: at.x - x, y: at.y - y };
+      handles.setPointerCapture(event.pointerId);
+      knobs[i].focus({ preventScroll: true });
+      event.preventDefault();
+      change((state) => Object.assign(state, also));
+    });
+    handles.addEventListener("pointermove", (event) => {
+      const at = point(event);
+      if (held?.id !== event.pointerId) return mark(nearest(at));
+      at.x -= held.x;
+      at.y -= held.y;
+      const handle = shown.handles[held.i];
+      change(
+        ...handle.moves.map((one) => {
+          const value = one.low + ((at[one.axis] - one.start) / (one.end - one.start)) * (one.high - one.low);
+          return move(handle, one, () => value);
+        }),
       );
-      circle.addEventListener("keydown", (event) => {
-        const handle = here();
+    });
+    handles.addEventListener("pointerleave", () => mark(-1));
+    ["pointerup", "pointercancel", "lostpointercapture"].forEach((name) =>
+      handles.addEventListener(name, () => {
+        held = null;
+        change();
+      }),
+    );
+
+    const newHandle = (i) => {
+      const made = handles.appendChild(document.createElementNS(SVG, "g"));
+      put(made, { class: "handle", tabindex: 0, role: "slider" });
+      for (const [kind, r] of [["reach", 17], ["knob", 13]])
+        put(made.appendChild(document.createElementNS(SVG, "circle")), { class: kind, r });
+      made.addEventListener("keydown", (event) => {
+        const handle = shown.handles[i];
         const upright = ["ArrowUp", "ArrowDown"].includes(event.key);
         const one = handle.moves.find((other) => (other.axis === "y") === upright) ?? handle.moves[0];
         const steps = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5 };
@@ -191,19 +235,18 @@
         const step = ((steps[event.key] ?? 0) * (one.high - one.low)) / 50;
         change(move(handle, one, (value) => (event.key in ends ? ends[event.key] : value + step)));
       });
-      return circle;
+      return made;
     };
-    const showHandle = (circle, handle) => {
+    const showHandle = (knob, handle) => {
       const [one] = handle.moves;
-      put(circle, {
+      put(knob, {
         "data-handle": handle.name,
-        cx: handle.x,
-        cy: handle.y,
+        transform: `translate(${handle.x} ${handle.y})`,
         "aria-label": handle.name,
         "aria-valuemin": one.low,
         "aria-valuemax": one.high,
         "aria-valuenow": Number(valueOf(shown.state, one).toFixed(3)),
-        "aria-valuetext": handle.says,
+        "aria-valuetext": minus(handle.says),
         "aria-orientation": one.axis === "y" ? "vertical" : "horizontal",
       });
     };
@@ -219,13 +262,18 @@
     };
     const showButton = (button, one) => {
       if (button.textContent !== one.label) button.textContent = one.label;
+      button.disabled = one.locked;
       if (one.pressed === null) button.removeAttribute("aria-pressed");
       else put(button, { "aria-pressed": one.pressed });
     };
 
+    for (const one of guesses) one.addEventListener("change", () => change((state) => (state.guess = one.value)));
+    if (guesses.length) find(".guess").hidden = false;
+    svg.removeAttribute("aria-label"); // what is drawn now has it
     svg.setAttribute("role", "group");
     marks.setAttribute("role", "img");
     show(shown);
+    handles.append(...inOrder());
     restore();
     addEventListener("hashchange", restore);
   };

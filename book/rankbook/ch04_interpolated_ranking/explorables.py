@@ -49,7 +49,7 @@ LINE_GRADIENT = np.array([0.0, 1.0, 0.0, 0.0, 1.0])
     "At λ = {lam:g} it lies next to the best loss that there is, and spans {range:.1f} where the staircase spans "
     "{span:.0f}. All arrows agree on a single bowl. Its lowest place need not be where the staircase is lowest.",
 )
-@explorable(lam=log_slider(0.001, 10, default=0.1, stops=12), seed=dial(0, 4))
+@explorable(lam=log_slider(0.001, 10, default=0.1, stops=12), seed=dial(0, 3))
 def interpolation_landscape(lam: float, seed: int) -> Figure:
     """What the optimiser sees instead of a staircase: a loss linear in 20 ranks, on a plane through score space."""
     section, few, many, best, span, most = _plane(seed)

@@ -2,7 +2,7 @@
 
 It only marks what `sphinx_togglebutton` is to fold: proofs, paper maps, what unsolved exercises print, sections whose
 label begins with `aside-`, and of each cell what its metadata hides in JupyterLab too. The answers to predictions are
-left to `predict.js`. And it takes an identifier away that sphinx-exercise and sphinx-proof give all that is alike.
+left to `predict.js`. And it numbers an identifier that sphinx-exercise and sphinx-proof give all that is alike.
 """
 
 from typing import Any
@@ -32,9 +32,9 @@ class Folds(SphinxTransform):
     def apply(self, **options: Any) -> None:
         """Walk through the page once; between a prediction and its reveal outputs stay as they are."""
         predicting = False
-        for node in list(self.document.findall(nodes.Element)):
+        for number, node in enumerate(list(self.document.findall(nodes.Element))):
             if node.get("ids") in INSIDES:
-                node["ids"] = []
+                node["ids"] = [f"{node['ids'][0]}-{number}"]  # a section must have one
             if node.tagname == "proof_node":
                 node[:] = [nodes.container("", *node.children, classes=["toggle"])]
             elif isinstance(node, nodes.admonition):

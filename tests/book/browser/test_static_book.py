@@ -90,8 +90,9 @@ def test_a_page_can_be_read_with_the_keyboard_alone(reader):
         page.keyboard.press("Tab")
         kind, seen = page.evaluate(
             """() => {
-              const here = document.activeElement, look = getComputedStyle(here);
-              const drawn = here instanceof SVGElement && parseFloat(look.strokeWidth) >= 2 && look.stroke !== "none";
+              const here = document.activeElement, shown = here.querySelector(".knob") ?? here;
+              const look = getComputedStyle(shown);
+              const drawn = shown instanceof SVGElement && parseFloat(look.strokeWidth) >= 2 && look.stroke !== "none";
               const seen = look.outlineStyle !== "none" || look.boxShadow !== "none" || drawn;
               return [here.closest("main") ? here.tagName + "." + (here.type ?? "") : "", seen];
             }"""

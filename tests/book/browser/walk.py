@@ -69,6 +69,7 @@ def found_again(page, what: str, holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < ends, f"{page.url}, reloaded again and again, never had {what}"
         page.reload()
+        page.wait_for_function(SETTLED)
 
 
 def complaints(page) -> list[str]:

@@ -18,43 +18,6 @@ from rankedu.rankers import BlackboxRanker, SupremumRanker
 COLOURS = (style.RED, style.ORANGE, style.POSITIVE)
 
 
-def five_items() -> Figure:
-    """All comparisons behind the denominators of five items: which are counted, and which are smoothed."""
-    figure, axes = style.figure(width=6.6, height=3.7)
-    ranker = SupremumRanker.preset("happier")
-    scores, relevance = study.five()
-    names, facts = list(study.FIVE), []
-    rows = [k for k in range(5) if relevance[k] > 0]
-    box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "none", "pad": 0.15}
-    for row, k in enumerate(rows):
-        y = len(rows) - 1 - row
-        total = 0.0
-        for j in range(5):
-            value, text, face = float(scores[j] >= scores[k]), "{:g}", {"color": "#E6E6E6", "edgecolor": style.GREY}
-            if relevance[j] < relevance[k]:
-                value, text = float(ranker.step(scores[j] - scores[k])), "{:.2f}"
-                face = {"color": style.YELLOW, "edgecolor": style.ORANGE, "hatch": "//"}
-            axes.bar(j, 0.84, 0.9, bottom=y - 0.42, linewidth=0.8, **face)
-            axes.text(j, y, text.format(value), ha="center", va="center", bbox=box)
-            total += value
-        axes.text(4.65, y, f"rank({names[k]}) = {total:.2f}", va="center")
-        facts.append(f"{names[k]} has {total:.2f}")
-    axes.set(xlim=(-0.5, 6.5), ylim=(-0.5, 2.5))
-    axes.set_xticks(range(5), [f"{name}\nrel {r:g}\n{s:g}" for name, (s, r) in study.FIVE.items()])
-    axes.set_yticks(range(3), [names[k] for k in reversed(rows)])
-    axes.tick_params(length=0)
-    for side in axes.spines.values():
-        side.set_visible(False)
-    axes.set_ylabel("whose rank")
-    axes.set_xlabel("compared with        grey: counted        hatched: by the step", loc="left")
-    return style.describe(
-        figure,
-        "A table of comparisons. A row for each relevant item, A, B and D, a column for each of the five. What is of "
-        "equal or higher relevance counts 1 if it stands at least as high, the item itself included; what is of lower "
-        f"relevance counts by the step of the happier preset. The ranks that come out: {', '.join(facts)}.",
-    )
-
-
 SHOWN = {"start ½, joined": "joined", "HAPPIER": "happier", "its iNaturalist setting": "happier_inat"}
 
 

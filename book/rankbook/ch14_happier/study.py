@@ -16,15 +16,6 @@ from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
 from ranklab import CHECKOUT
 from ranklab.runs import Record, collect_runs
 
-#: The five items of the chapter, from rank 1 to 5: score and relevance.
-FIVE = {"A": (0.9, 1.0), "B": (0.8, 2.0), "C": (0.7, 0.0), "D": (0.6, 1.0), "E": (0.5, 0.0)}
-
-
-def five() -> tuple[Tensor, Tensor]:
-    """Scores and relevances of the five items, shape (5,)."""
-    scores, relevance = torch.tensor(list(FIVE.values()), dtype=torch.float64).T
-    return scores, relevance
-
 
 def losses(scores: Tensor, relevance: Tensor, step: Callable[[Tensor], Tensor] | None = None) -> Tensor:
     """Eq. 5 for each query, by all pairs: with a step for items of lower relevance, or hard; shape (...)."""
@@ -117,8 +108,10 @@ def gain(arm: str, other: str, measure: str) -> Interval:
 
 
 def verdict(preset: str) -> str:
-    """One line on a published setting: does it keep the bound, does it fall, is it continuous."""
-    found = upper_bound(**PRESETS[preset])
+    """One line on a published setting: its start and offset, does it keep the bound, does it fall, is it continuous."""
+    setting, found = PRESETS[preset], upper_bound(**PRESETS[preset])
     falls = [f"falls at {jump.at:g}" for jump in found.jumps if not jump.up]
     jumps = [f"jumps at {jump.at:g}" for jump in found.jumps if jump.up]
-    return f"{'an upper bound' if found.holds else 'no bound':<15} {', '.join(jumps + falls)}"
+    offset = "joined" if setting["offset"] is None else f"{setting['offset']:g}"
+    about = f"start {setting['start']:<4g} offset {offset:<7}"
+    return f"{about} {'an upper bound' if found.holds else 'no bound':<15} {', '.join(jumps + falls)}"

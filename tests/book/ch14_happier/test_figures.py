@@ -29,13 +29,6 @@ def test_only_the_settings_without_a_proof_break_the_bound():
         assert upper_bound(**PRESETS[name]).holds == (study.broken_share(name, spread) == 0), (spread, name)
 
 
-def test_the_five_items_are_those_of_the_text():
-    scores, relevance = study.five()
-    assert study.losses(scores, relevance).item() == pytest.approx(3 / 16)
-    soft = study.losses(scores, relevance, SupremumRanker.preset("happier").step).item()
-    assert soft == pytest.approx(1 - (1 + 3 / 7.44 + 3 / 9.44) / 4, abs=1e-4)
-
-
 def test_the_verdict_changes_at_one_half_and_at_one_and_every_temperature_and_slope_keep_the_bound():
     starts, offsets = (explorables.step_and_bound.controls[name].values for name in ("start", "offset"))
     for start, offset in product(starts, offsets[::3]):

@@ -1,8 +1,5 @@
-"""Figures of chapter 16: proposals as lists, who is absent from a batch, short lists, and the scale of the scores."""
+"""Figures of chapter 16: proposals as lists, and the scale of the scores."""
 
-from collections.abc import Sequence
-
-import numpy as np
 import torch
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
@@ -42,26 +39,6 @@ def pictured_proposals(scene: int = 11) -> Figure:
         f"blue, and {int((labels == 0).sum())} are background, dashed red. Right, a table with a row for each proposal "
         f"and a column for each of the {len(CLASSES)} classes, blue where the proposal is relevant. Only {present} "
         f"columns have anything blue; the other {len(CLASSES) - present} are hatched.",
-    )
-
-
-def absent_classes(lengths: Sequence[int] = (0, 1, 7)) -> Figure:
-    """How often a class has no positive in a batch of eight pictures and what is remembered."""
-    figure, axes = style.figure(1, 2, width=7.2, height=3.5, sharey=True)
-    facts = []
-    chances = {"scenes": study.absent_from_scenes, "VOC 07": study.absent_from_voc}
-    for axis, (name, chance) in zip(axes, chances.items(), strict=True):
-        for length, colour, marker in zip(lengths, (style.BLACK, style.ORANGE, style.BLUE), "osD", strict=False):
-            values = chance(length)
-            axis.plot(np.arange(1, 21), values, color=colour, marker=marker, markersize=5, label=f"τ = {length}")
-            facts.append(f"{name}, τ = {length}: {values[0]:.2g} to {values[-1]:.2g}, median {np.median(values):.2g}")
-        axis.set(title=name, xlabel="class, frequent to rare", xticks=(1, 5, 10, 15, 20), ylim=(-0.03, 1))
-    axes[0].set_ylabel("chance of no positive")
-    axes[0].legend(loc="upper left")
-    return style.describe(
-        figure,
-        "Chance that none of eight pictures, and of τ times eight remembered ones, shows a class, against the class "
-        f"from the most frequent to the rarest, for the scenes and for VOC 2007. {'; '.join(facts)}.",
     )
 
 

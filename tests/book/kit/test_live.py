@@ -97,14 +97,41 @@ def test_the_gradients_that_the_lanes_descend_are_those_of_their_functions():
 
     def interpolated(scores):
         members = [i for i, r in enumerate(relevant) if r]
-        part = reference.interpolated([scores[i] for i in members], [of_among[i] for i in members], descend.LAM)
-        return reference.interpolated(scores, of_total, descend.LAM) + part
+        part = reference.interpolated([scores[i] for i in members], [of_among[i] for i in members], 10**0.7)
+        return reference.interpolated(scores, of_total, 10**0.7) + part
 
     def smooth(scores):
-        return 1 - reference.smooth_ap(scores, relevant, descend.TEMPERATURE)
+        return 1 - reference.smooth_ap(scores, relevant, 0.04)
 
-    assert descend.ap_gradient(y, relevant, descend.LAM) == pytest.approx(slopes(interpolated, y), abs=1e-6)
-    assert descend.sigmoid_gradient(y, relevant) == pytest.approx(slopes(smooth, y), abs=1e-6)
+    def of_names(scores):
+        inside, outside = ([y for y, r in zip(scores, relevant, strict=True) if r == side] for side in (True, False))
+        return reference.mean(outside) - reference.mean(inside)
+
+    for number, (function, log) in enumerate([(interpolated, 0.7), (smooth, math.log10(0.04)), (of_names, 0)]):
+        assert descend.gradient(number, y, relevant, log) == pytest.approx(slopes(function, y), abs=1e-6)
+
+
+def test_a_map_of_descend_has_what_a_descent_from_each_cell_comes_to_and_a_frame_of_what_is_sorted_is_right():
+    start, held = descend.START, descend.START["held"]
+    framed = {"guess": "frame", "frame": [0.2, -1.7, 1, -0.3]}
+    end = run(descend.descend, {**start, **framed})
+    for method, row, column in itertools.product((0, 1), range(descend.ROWS[0]), range(0, descend.ACROSS, 6)):
+        y, (low, high) = list(start["scores"]), descend.LOGS[method]
+        y[held] = (column + 0.5) / descend.ACROSS
+        strength = 10 ** (high - (high - low) * (row + 0.5) / descend.ROWS[method])
+        for _ in range(descend.STEPS):
+            if method == 0:
+                push = descend.ap_gradient(y, start["relevance"], strength)
+            else:
+                push = slopes(lambda y, tau=strength: -reference.smooth_ap(y, start["relevance"], tau), y, step=1e-7)
+            y = [min(max(score - descend.RATE * slope, 0), 1) for score, slope in zip(y, push, strict=True)]
+        value = reference.average_precision(y, start["relevance"])
+        assert end["maps"][method][row][column] == pytest.approx(value, abs=0.03), (method, row, column)
+    assert set(end["maps"][2][0]) == {1}, "the blind walk sorts from everywhere"
+    assert "% of the map: right" in descend.descend(end)["found"]
+    moved = descend.descend({**end, "scores": [*end["scores"][:held], 0.9]})
+    assert moved["state"]["maps"] == end["maps"] and moved["state"]["reached"] == [1, 1, 1], "the rings replay it"
+    assert not descend.descend({**end, "held": 0})["state"]["maps"][0][0], "another item's map isn't known yet"
 
 
 @pytest.mark.parametrize("lam", [0.3, 1.1, 2.4, 5.7])

@@ -1,59 +1,67 @@
-"""The front page: three optimisers and one list to sort."""
+"""The front page: which optimisers sort one list, from where, and at which strength."""
 
 from rankbook.kit.live.descents import ap_gradient
-from rankbook.kit.live.marks import NAMES, along, apart, arrow, dot, handle, item, line, scene, stacked, text
+from rankbook.kit.live.marks import NAMES, along, apart, dot, handle, item, line, scaled, scene, shaded, stacked, text
 from rankbook.kit.live.runs import RUN, ask, run, run_buttons
-from rankedu.reference import average_precision, rank, smooth_ap
+from rankedu.reference import average_precision, rank, sigmoid
 
 START = {
     **RUN,
-    "scores": [0.93, 0.84, 0.72, 0.63, 0.52, 0.44, 0.3, 0.12],
+    "scores": [0.93, 0.84, 0.72, 0.63, 0.53, 0.44, 0.3, 0.12],
     "relevance": [False, False, True, False, True, False, False, True],
     "held": 7,
-    "lanes": [],
+    "logs": [0.7, -1.4],
+    "frame": [0.35, -2.1, 0.9, -1.0],
 }
-LANES = ["AP itself", "blackbox", "sigmoid"]
-LAM, TEMPERATURE, RATE, STEPS = 5.0, 0.04, 0.02, 150
-LEFT, RIGHT, TOP, BOTTOM = 34, 446, 22, 128
+METHODS, SIGNS = ["blackbox", "sigmoid", "blind walk"], ["λ", "τ"]
+LOGS, TICKS = [[-1, 2], [-2.4, -0.2]], [["0.1", "100"], ["0.004", "0.6"]]
+RATE, STEPS, ACROSS, ROWS, LOW, ENOUGH = 0.02, 150, 40, [7, 7, 1], 0.36, 0.85
+LEFT, RIGHT, TOP, BOTTOM, LINE, LANES, SIDE = 46, 446, 22, 66, 102, [162, 292, 422], 10
+KEPT: dict[str, list[object]] = {"key": [], "ends": []}  # what the last list's descents come to, column by column
 
 
 def descend(state):
-    """Which of three optimisers sorts these? Drag the items, choose, then press Start."""
-    y, relevant, held = state["scores"], state["relevance"], state["held"]
-    steps, playing = run(state, STEPS, y)
-    lanes = state["lanes"] if steps else [list(y) for _ in LANES]
+    """From where does which optimiser sort these? Answer first, then press Start, then drag the rings."""
+    y, relevant, held, logs, frame = [state[name] for name in ("scores", "relevance", "held", "logs", "frame")]
+    key = [held, *y[:held], *y[held + 1 :]]
+    steps, playing = run(state, STEPS, key)
     if playing and state["tick"]:
-        lanes, steps = [moved(lane, step_of(number, lane, relevant)) for number, lane in enumerate(lanes)], steps + 1
-    playing = playing and steps < STEPS
-    reached = [average_precision(lane, relevant) for lane in lanes]
-    value = average_precision(y, relevant)
-    shown = {**state, "lanes": lanes, "began": list(y), "steps": steps, "playing": playing}
-    shown = {**shown, "ranks": rank(y), "average_precision": value, "reached": reached}
-    marks = staircase(y, relevant, held)
-    handles = []
+        steps += 1
+    playing, over = playing and steps < STEPS, steps == STEPS
+    lanes = [descended(number, y, relevant, logs, steps) for number in range(len(METHODS))]
+    value, reached = average_precision(y, relevant), [average_precision(lane, relevant) for lane in lanes]
+    maps, name = mapped(y, relevant, held, key, ACROSS * steps // STEPS), NAMES[held]
+    shown = {**state, "began": key, "steps": steps, "playing": playing, "ranks": rank(y)}
+    shown = {**shown, "average_precision": value, "lanes": lanes, "reached": reached, "maps": maps}
+    marks, handles = staircase(y, relevant, held), []
     labels = apart([across(score) for score in y], 14, 12, 468)
     for i, score in enumerate(y):
-        marks += [item(across(score), 166, relevant[i]), text(labels[i], 188, NAMES[i], "small", "middle")]
+        marks += [item(across(score), LINE, relevant[i]), text(labels[i], LINE + 20, NAMES[i], "small", "middle")]
         says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {score:.2f}, rank {shown['ranks'][i]}"
-        moves = [along("x", "scores", i, 0, 1, LEFT, RIGHT)]
-        handles.append(handle(f"Item {NAMES[i]}", across(score), 166, says, moves, {"held": i}))
-    fates = [fate(number, lanes[number], y, relevant, reached[number]) for number in range(len(LANES))]
-    for number, lane in enumerate(lanes):
-        end = fates[number] if steps == STEPS else ""
-        marks += lane_marks(number, lane, relevant, reached[number], 0 < steps < STEPS, end)
-    sorts = [name for name, end in zip(LANES, fates) if end == "sorted"] or ["none"]
-    question = ask("Which will sort them?", [*LANES, "none"], state["guess"], sorts if steps == STEPS else [])
-    found = ", ".join([f"{name}: {end}" for name, end in zip(LANES, fates)]) + "." if steps == STEPS else ""
+        handles.append(handle(f"Item {NAMES[i]}", across(score), LINE, says, [sideways("scores", i)], {"held": i}))
+    for number, method in enumerate(METHODS):
+        end = f": {fate(number, lanes[number], y, relevant, logs)}" if over else ""
+        strength = f", {SIGNS[number]} = {10 ** logs[number]:.2g}" if number < 2 else ""
+        marks += lane_marks(number, lanes[number], relevant, f"{method}{strength}{end}", maps[number])
+        if number < 2:
+            x, up = across(y[held]), height(number, logs[number])
+            marks.append(dot(x, up, "found", 6))
+            says = f"{name} at {y[held]:.2f}{strength}, AP {reached[number]:.2f}"
+            moves = [sideways("scores", held), upward(number, "logs", number)]
+            handles.append(handle(f"Ring of {method}", x, up, says, moves))
+    ends = [[across(frame[k]), height(1, frame[k + 1])] for k in (0, 2)]
+    (x, up), (to_x, to_up) = ends
+    for kind in ("under", "thick"):
+        marks.append(line([(x, up), (x, to_up), (to_x, to_up), (to_x, up), (x, up)], kind))
+    for k, corner in ((0, "A corner"), (2, "The other corner")):
+        says = f"{name} at {frame[k]:.2f}, τ = {10 ** frame[k + 1]:.2g}"
+        moves = [sideways("frame", k), upward(1, "frame", k + 1)]
+        handles.append(handle(f"{corner} of the frame", *ends[k // 2], says, moves, {"guess": "frame"}))
+    found = ends_said(state["guess"], frame, maps) if over else ""
+    wanted = f"Frame, in the sigmoid's map, from where {name} and with which τ it will sort them, or"
+    question = ask(wanted, [], "", ["so"] if over else [])
     buttons = run_buttons(steps, STEPS, playing, START, not state["guess"])
-    return scene(shown, 412, marks, handles, buttons, words(y, relevant, value, reached, steps), found, question)
-
-
-def fate(number, lane, y, relevant, value):
-    """What has become of a lane."""
-    if lane == y:
-        return "never moved"
-    far = max([abs(a - b) for a, b in zip(lane, moved(lane, step_of(number, lane, relevant)))])
-    return "sorted" if value == 1 else "stuck" if far < 0.0005 else "still moving"
+    return scene(shown, 460, marks, handles, buttons, words(y, relevant, value, reached, steps), found, question)
 
 
 def across(score):
@@ -61,35 +69,99 @@ def across(score):
     return LEFT + (RIGHT - LEFT) * score
 
 
-def moved(lane, steps):
-    """A lane after one step; no score leaves the picture."""
-    return [min(max(score + step, 0), 1) for score, step in zip(lane, steps)]
+def height(number, log):
+    """Where a strength stands in a method's map."""
+    top = LANES[number] + 24
+    return scaled(log, *LOGS[number], top + SIDE * ROWS[number], top)
 
 
-def step_of(number, y, relevant):
-    """One step of gradient descent on 1 - AP: by its own gradient, by Algorithm 1, or by that of sigmoid ranks."""
-    if number == 0:
-        return [0.0 for _ in y]  # AP is constant but for jumps, where it has no derivative
-    gradient = ap_gradient(y, relevant, LAM) if number == 1 else sigmoid_gradient(y, relevant)
-    return [-RATE * slope for slope in gradient]
+def sideways(of, at):
+    return along("x", of, at, 0, 1, LEFT, RIGHT)
 
 
-def sigmoid_gradient(y, relevant):
-    """Of 1 - AP of sigmoid ranks: every item is moved a little to both sides."""
-    little = 1e-5
-    gradient = []
-    for i in range(len(y)):
-        low, high = ([*y[:i], y[i] + side, *y[i + 1 :]] for side in (-little, little))
-        change = smooth_ap(low, relevant, TEMPERATURE) - smooth_ap(high, relevant, TEMPERATURE)
-        gradient.append(change / (2 * little))
-    return gradient
+def upward(number, of, at):
+    low, high = LOGS[number]
+    return along("y", of, at, low, high, height(number, low), height(number, high))
+
+
+def gradient(number, y, relevant, log):
+    """Of 1 - AP by Algorithm 1 or of that of sigmoid ranks; the blind walk looks at no score."""
+    if number == 2:
+        n = sum(relevant)
+        return [-1 / n if r else 1 / (len(y) - n) for r in relevant]
+    return ap_gradient(y, relevant, 10**log) if number == 0 else sigmoid_gradient(y, relevant, 10**log)
+
+
+def sigmoid_gradient(y, relevant, temperature):
+    """Of 1 - Smooth-AP, the mean of within / place over the relevant items: by the rule of quotients, pair by pair."""
+    members = [k for k in range(len(y)) if relevant[k]]
+    total = [0.0 for _ in y]
+    for k in members:
+        above = [sigmoid((other - y[k]) / temperature) for other in y]
+        within, place = 0.5 + sum([above[j] for j in members]), 0.5 + sum(above)
+        for j, share in enumerate(above):
+            slope = share * (1 - share) / (temperature * len(members) * place * place)
+            push = slope * (place - within if relevant[j] else -within)
+            total[j] -= push
+            total[k] += push
+    return total
+
+
+def descended(number, y, relevant, logs, steps):
+    """The scores after some steps; none leaves the picture."""
+    log = logs[number] if number < 2 else 0
+    for _ in range(steps):
+        slopes = gradient(number, y, relevant, log)
+        y = [min(max(score - RATE * slope, 0), 1) for score, slope in zip(y, slopes)]
+    return y
+
+
+def fate(number, lane, y, relevant, logs):
+    """What has become of a lane."""
+    if lane == y:
+        return "never moved"
+    far = max([abs(a - b) for a, b in zip(lane, descended(number, lane, relevant, logs, 1))])
+    return "sorted" if average_precision(lane, relevant) == 1 else "stuck" if far < 0.0005 else "still moving"
+
+
+def mapped(y, relevant, held, key, columns):
+    """AP after all steps in the first columns of each method's map: its rows from the top, the held item across."""
+    if KEPT["key"] != key:
+        KEPT["key"] = key
+        KEPT["ends"] = []
+    for column in range(len(KEPT["ends"]), columns):
+        moved = [*y[:held], (column + 0.5) / ACROSS, *y[held + 1 :]]
+        KEPT["ends"].append(
+            [[reach(number, row, moved, relevant) for row in range(n)] for number, n in enumerate(ROWS)]
+        )
+    ends = KEPT["ends"][:columns]
+    return [[[end[number][row] for end in ends] for row in range(n)] for number, n in enumerate(ROWS)]
+
+
+def reach(number, row, y, relevant):
+    logs = [high - (high - low) * (row + 0.5) / n for (low, high), n in zip(LOGS, ROWS)]
+    return average_precision(descended(number, y, relevant, logs, STEPS), relevant)
+
+
+def ends_said(guess, frame, maps):
+    """From how much of its map each method sorts, and how much of the sigmoid's the frame tells right."""
+    shares = [sum([value == 1 for row in rows for value in row]) / (ACROSS * len(rows)) for rows in maps]
+    said = ", ".join([f"{name} {100 * share:.0f} %" for name, share in zip(METHODS, shares)])
+    right, (low, high), (left, bottom, to_left, to_bottom) = 0, LOGS[1], frame
+    for row, values in enumerate(maps[1]):
+        log = high - (high - low) * (row + 0.5) / ROWS[1]
+        for column, value in enumerate(values):
+            score = (column + 0.5) / ACROSS
+            inside = (score - left) * (score - to_left) < 0 and (log - bottom) * (log - to_bottom) < 0
+            right += 1 if inside == (value == 1) else 0
+    right = right / (ACROSS * ROWS[1])
+    verdict = "right" if right >= ENOUGH else "not there"
+    told = f"Your frame is right on {100 * right:.0f} % of the map: {verdict}. " if guess == "frame" else ""
+    return f"{told}Sorted, of each map: {said}. By its own gradient, AP never moved."
 
 
 def staircase(y, relevant, held):
-    """AP over the score of the item that is held, all others where they are; and what the sigmoid makes of it."""
-
-    def at(score):
-        return [*y[:held], score, *y[held + 1 :]]
+    """AP over the score of the item that is held, all others where they are."""
 
     def up(value):
         return BOTTOM + (TOP - BOTTOM) * value
@@ -97,45 +169,42 @@ def staircase(y, relevant, held):
     ends = [0.0, *sorted([*y[:held], *y[held + 1 :]]), 1.0]
     steps = []
     for low, high in zip(ends, ends[1:]):
-        level = up(average_precision(at((low + high) / 2), relevant))
+        level = up(average_precision([*y[:held], (low + high) / 2, *y[held + 1 :]], relevant))
         steps += [(across(low), level), (across(high), level)]
-    smooth = [(across(k / 40), up(smooth_ap(at(k / 40), relevant, TEMPERATURE))) for k in range(41)]
-    name = NAMES[held]
-    here = up(average_precision(y, relevant))
+    x, here = across(y[held]), up(average_precision(y, relevant))
     return [
         line([(LEFT, TOP), (LEFT, BOTTOM), (RIGHT, BOTTOM)], "axis"),
         text(LEFT - 5, TOP + 5, "1", "small", "end"),
         text(LEFT - 5, BOTTOM, "0", "small", "end"),
-        text(LEFT + 4, TOP - 7, f"AP as {name} moves", ""),
-        text(RIGHT, TOP - 7, "with sigmoids", "sigmoid", "end"),
-        line(smooth, "sigmoid thin"),
+        text(LEFT + 4, TOP - 7, f"AP as {NAMES[held]} moves"),
+        text(RIGHT, TOP - 7, "yellow: sorted at the end", "small", "end"),
         line(steps, "ink"),
-        line([(across(y[held]), here), (across(y[held]), 158)], "guide"),
-        dot(across(y[held]), here, "ink", 5),
-        line([(LEFT, 166), (RIGHT, 166)], "axis"),
+        line([(x, here), (x, 446)], "guide"),
+        dot(x, here, "ink", 5),
+        line([(LEFT, LINE), (RIGHT, LINE)], "axis"),
     ]
 
 
-def lane_marks(number, lane, relevant, value, running, end):
-    """One optimiser's items, those of one score on one another; while it runs, arrows ten steps long; then its end."""
-    y, kind = 232 + 68 * number, ["", "blackbox", "sigmoid"][number]
-    marks = [
-        text(LEFT, y + 30, f"{LANES[number]}: {end}" if end else LANES[number], kind),
-        text(RIGHT, y + 30, f"AP {value:.2f}", "", "end"),
-        line([(LEFT - 8, y), (RIGHT + 8, y)], "axis"),
-    ]
+def lane_marks(number, lane, relevant, said, rows):
+    """One optimiser's items, those of one score on one another; beneath them its map, as far as it is known."""
+    y, top, bottom = LANES[number], LANES[number] + 24, LANES[number] + 24 + SIDE * ROWS[number]
     levels = stacked([across(score) for score in lane], 9)
-    marks += [item(across(score), y - 9 * k, r, 6) for score, r, k in zip(lane, relevant, levels)]
-    for score, step in zip(lane, step_of(number, lane, relevant) if running else []):
-        tip = min(max(score + 10 * step, 0), 1)
-        marks.append(arrow(across(score), y + 13, across(tip), y + 13, ["ink", "blackbox", "sigmoid"][number]))
+    marks = [line([(LEFT - 8, y), (RIGHT + 8, y)], "axis")]
+    marks += [item(across(score), y - 9 * k, r, 5) for score, r, k in zip(lane, relevant, levels)]
+    marks += [text(LEFT, y + 19, said, ["blackbox", "sigmoid", ""][number])]
+    marks += [text(RIGHT, y + 19, f"AP {average_precision(lane, relevant):.2f}", "", "end")]
+    marks += shaded(rows, LOW, 1, LEFT, top, SIDE)
+    marks += [] if rows[0] else [text((LEFT + RIGHT) / 2, (top + bottom) / 2 + 4, "?", "", "middle")]
+    marks.append(line([(LEFT, top), (RIGHT, top), (RIGHT, bottom), (LEFT, bottom), (LEFT, top)], "axis"))
+    for tick, at in zip(TICKS[number] if number < 2 else [], (bottom, top + 10)):
+        marks.append(text(LEFT - 3, at, tick, "small", "end"))
     return marks
 
 
 def words(y, relevant, value, reached, steps):
     """The picture for those who do not see it."""
     inside = ", ".join([f"{NAMES[i]} {y[i]:.2f}" for i in range(len(y)) if relevant[i]])
-    lanes = ", ".join([f"{name} {ap:.2f}" for name, ap in zip(LANES, reached)])
+    lanes = ", ".join([f"{name} {ap:.2f}" for name, ap in zip(METHODS, reached)])
     return (
         f"Eight items on a line of scores, {sum(relevant)} of them relevant: {inside}. Average precision (AP) is "
         f"{value:.2f}. AP after {steps} steps of gradient descent: {lanes}."

@@ -12,6 +12,7 @@ START = {
     "held": 7,
     "logs": [0.7, -1.4],
     "frame": [0.35, -2.1, 0.9, -1.0],
+    "framed": [],
 }
 METHODS, SIGNS = ["blackbox", "sigmoid", "blind walk"], ["λ", "τ"]
 LOGS, TICKS = [[-1, 2], [-2.4, -0.2]], [["0.1", "100"], ["0.004", "0.6"]]
@@ -28,10 +29,11 @@ def descend(state):
     if playing and state["tick"]:
         steps += 1
     playing, over = playing and steps < STEPS, steps == STEPS
+    framed = state["framed"] if steps else list(frame)  # what is seen can't be guessed any more
     lanes = [descended(number, y, relevant, logs, steps) for number in range(len(METHODS))]
     value, reached = average_precision(y, relevant), [average_precision(lane, relevant) for lane in lanes]
     maps, name = mapped(y, relevant, held, key, ACROSS * steps // STEPS), NAMES[held]
-    shown = {**state, "began": key, "steps": steps, "playing": playing, "ranks": rank(y)}
+    shown = {**state, "began": key, "steps": steps, "playing": playing, "ranks": rank(y), "framed": framed}
     shown = {**shown, "average_precision": value, "lanes": lanes, "reached": reached, "maps": maps}
     marks, handles = staircase(y, relevant, held), []
     labels = apart([across(score) for score in y], 14, 12, 468)
@@ -49,19 +51,25 @@ def descend(state):
             says = f"{name} at {y[held]:.2f}{strength}, AP {reached[number]:.2f}"
             moves = [sideways("scores", held), upward(number, "logs", number)]
             handles.append(handle(f"Ring of {method}", x, up, says, moves))
-    ends = [[across(frame[k]), height(1, frame[k + 1])] for k in (0, 2)]
-    (x, up), (to_x, to_up) = ends
-    for kind in ("under", "thick"):
-        marks.append(line([(x, up), (x, to_up), (to_x, to_up), (to_x, up), (x, up)], kind))
-    for k, corner in ((0, "A corner"), (2, "The other corner")):
-        says = f"{name} at {frame[k]:.2f}, τ = {10 ** frame[k + 1]:.2g}"
-        moves = [sideways("frame", k), upward(1, "frame", k + 1)]
-        handles.append(handle(f"{corner} of the frame", *ends[k // 2], says, moves, {"guess": "frame"}))
-    found = ends_said(state["guess"], frame, maps) if over else ""
+    drawn, corners = framing(frame, name)
+    found = ends_said(state["guess"], framed, maps) if over else ""
     wanted = f"Frame, in the sigmoid's map, from where {name} and with which τ it will sort them, or"
     question = ask(wanted, [], "", ["so"] if over else [])
     buttons = run_buttons(steps, STEPS, playing, START, not state["guess"])
-    return scene(shown, 460, marks, handles, buttons, words(y, relevant, value, reached, steps), found, question)
+    says = words(y, relevant, value, reached, steps)
+    return scene(shown, 460, [*marks, *drawn], [*handles, *corners], buttons, says, found, question)
+
+
+def framing(frame, name):
+    """The reader's frame in the sigmoid's map, and its two corners to drag."""
+    (x, up), (to_x, to_up) = [[across(frame[k]), height(1, frame[k + 1])] for k in (0, 2)]
+    around = [(x, up), (x, to_up), (to_x, to_up), (to_x, up), (x, up)]
+    handles = []
+    for k, corner, at in ((0, "A corner", (x, up)), (2, "The other corner", (to_x, to_up))):
+        says = f"{name} at {frame[k]:.2f}, τ = {10 ** frame[k + 1]:.2g}"
+        moves = [sideways("frame", k), upward(1, "frame", k + 1)]
+        handles.append(handle(f"{corner} of the frame", *at, says, moves, {"guess": "frame"}))
+    return [line(around, "under"), line(around, "thick")], handles
 
 
 def across(score):

@@ -8,6 +8,7 @@ first_loss   train networks with first losses and keep what they reach, for the 
 lams         look at the λ that the data ask for while the losses of the claims train, for the page of the claims
 loops        train a step with each loss in each training loop, for the page "Right in any loop"
 timings      measure how long chapters and labs run
+print        a page of the built book as PDF, such as the report of the claims
 slides       write the slides of the lectures
 papers       print the commands that make the runs of the results page
 pictures     keep what trained networks retrieve, for the results page
@@ -27,6 +28,7 @@ COMMANDS = {
     "lams": "results.lams",
     "loops": "site.loops",
     "timings": "notebooks.timings",
+    "print": "site.paper",
     "slides": "teaching.slides",
     "papers": "results.papers",
     "pictures": "results.pictures",

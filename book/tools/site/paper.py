@@ -1,0 +1,36 @@
+"""A page of the built book on A4, by Chromium: `python book/tools print claims-report --out claims-report.pdf`."""
+
+import argparse
+import shutil
+import subprocess
+from pathlib import Path
+
+from rankedu.files import written
+
+HTML = Path(__file__).resolve().parents[2] / "_build" / "html"
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+
+
+def printed(page: str, out: Path) -> Path:
+    """Print a page as PDF; formulas are set by the page itself, which is given ten seconds of its own clock."""
+    source = HTML / f"{page}.html"
+    if not source.exists():
+        raise SystemExit(f"page must be one of the built book, such as claims-report, got {page!r}; run `make book`")
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        raise SystemExit(f"printing needs one of {', '.join(BROWSERS)}; none is on this machine")
+    with written(out.resolve()) as part:
+        how = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--no-pdf-header-footer"]
+        run = subprocess.run([browser, *how, f"--print-to-pdf={part}", source.as_uri()], capture_output=True, text=True)
+        if run.returncode or not part.read_bytes().startswith(b"%PDF"):
+            raise SystemExit(f"{browser} printed nothing:\n{run.stderr}")
+    return out
+
+
+def main() -> None:
+    """Print the page that is named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("page", help="its path in the book without ending: chapters/04_interpolated_ranking")
+    parser.add_argument("--out", type=Path, help="default: the page's name, here")
+    given = parser.parse_args()
+    print(printed(given.page, given.out or Path(f"{Path(given.page).name}.pdf")))

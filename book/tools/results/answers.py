@@ -95,9 +95,9 @@ def _first(
 
 
 def sentences(told: Mapping[str, list[list[Found]]], records: Path) -> str:
-    """The conditions, and a line of Markdown for each topic."""
-    about = _conditions(records)
-    lines = [yaml.safe_load(WORDS.read_text(encoding="utf-8"))["lead"].format(**about), ""]
+    """The conditions, a line of Markdown for each topic, and what its verbs mean."""
+    about, words = _conditions(records), yaml.safe_load(WORDS.read_text(encoding="utf-8"))
+    lines = [words["lead"].format(**about), ""]
     for topic, clauses in told.items():
         heads = [clause[0].plus for clause in clauses]
         said = "; ".join(
@@ -105,7 +105,7 @@ def sentences(told: Mapping[str, list[list[Found]]], records: Path) -> str:
             for clause, head, before in zip(clauses, heads, ["", *heads], strict=False)
         )
         lines.append(f"1. **{topic.format(**about)}.** {said[:1].upper()}{said[1:]}.")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", words["legend"], ""])
 
 
 def _conditions(records: Path) -> dict[str, int]:

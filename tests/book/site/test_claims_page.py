@@ -92,8 +92,8 @@ def test_metrics_with_the_same_answer_stand_together():
         return answers.Found("A", "B", metric, 0.3, 0.2, said, first=False)
 
     both = {"One against another": [[found("R@1", EQUAL), found("mAP@R", f"{ABOVE}, {FURTHER}"), found("mAP", EQUAL)]]}
-    line = answers.sentences(both, claims.RECORDS).splitlines()[-1].replace("\xa0", " ")
-    assert line.partition(".** ")[2] == (
+    told = answers.sentences(both, claims.RECORDS).replace("\xa0", " ")
+    assert told.partition(".** ")[2].partition("\n")[0] == (
         "A is level with B (R@1 +0.30 ± 0.20, mAP +0.30 ± 0.20) and is above it "
         "(mAP@R +0.30 ± 0.20, less than matters)."
     )

@@ -2,7 +2,8 @@
 
 A notebook, of a chapter, a lab or a page that computes what it says, is current if it holds the cells of its text,
 executed, and if what its outputs were made from is still the same: cells, code, data and pinned libraries. It says so
-itself, in its metadata (`MADE_FROM`): whoever has a clone can tell without running it.
+itself, in its metadata (`MADE_FROM`): whoever has a clone can tell without running it. What the text refers to outside
+of itself, its figures, numbers and works stand in the notebook as plain Markdown, since JupyterLab knows none of them.
 
 `python book/tools notebooks check` tells which are not; `… notebooks execute [NN ...]` runs these (or those named) on
 all cores, `execute --all` every one. Where nothing but the text between the cells has changed, `execute` without a name
@@ -10,6 +11,7 @@ takes it over and keeps the outputs.
 """
 
 import argparse
+import copy
 import json
 import os
 import sys
@@ -19,9 +21,10 @@ from concurrent.futures import as_completed
 from collections.abc import Iterable
 from pathlib import Path
 
-from tools.site import cores
+from tools.site import cores, labels
 import jupytext
 import nbformat
+from tools.site.plain import plain
 from tools.notebooks.closure import ROOT, closure, hashed, pins
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
@@ -63,7 +66,7 @@ def problem(text: Path, notebook: Path) -> str | None:
         return "has never been executed"
     wanted, found = jupytext.read(text), nbformat.read(notebook, as_version=4)
     try:
-        compare_notebooks(found, wanted, fmt="md:myst", compare_outputs=False)
+        compare_notebooks(found, for_reading(text, wanted, found), fmt="md:myst", compare_outputs=False)
     except NotebookDifference as difference:
         return f"differs: {difference}"
     if wanted.metadata.get("rankedu") != found.metadata.get("rankedu"):
@@ -84,20 +87,38 @@ def stale() -> dict[Path, str]:
     return {text: why for text, notebook in pairs().items() if (why := problem(text, notebook))}
 
 
-def retold(text: Path, notebook: Path) -> bool:
-    """Take over what was written between the cells, if the cells themselves are those of the notebook; else False."""
+def for_reading(text: Path, book: NotebookNode, ran: NotebookNode) -> NotebookNode:
+    """The cells of a text as JupyterLab can show them, with the numbers of a notebook that has run."""
+    shown, own = copy.deepcopy(book), labels.numbers(ran)
+    folder = next((to.parent for one, to in pairs().items() if one.stem == text.stem), ROOT / "notebooks")
+    for cell in shown.cells:
+        if cell.cell_type == "markdown":
+            cell.source = plain(cell.source, text.stem, folder.relative_to(ROOT), own)
+    return shown
+
+
+def with_outputs(text: Path, notebook: Path) -> NotebookNode | None:
+    """The cells of a text with what they printed in its notebook; None where they have not run as they stand."""
     if not notebook.exists():
-        return False
+        return None
     wanted, found = jupytext.read(text), nbformat.read(notebook, as_version=4)
     new, old = code_cells(wanted), code_cells(found)
     if list(map(_as_run, new)) != list(map(_as_run, old)):
-        return False
+        return None
     for cell, ran in zip(new, old, strict=True):
         cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
     found.cells = wanted.cells
     if "rankedu" in wanted.metadata:
         found.metadata["rankedu"] = wanted.metadata["rankedu"]
-    _write(found, notebook)
+    return found
+
+
+def retold(text: Path, notebook: Path) -> bool:
+    """Take over what was written between the cells, if the cells themselves are those of the notebook; else False."""
+    book = with_outputs(text, notebook)
+    if book is None:
+        return False
+    write(for_reading(text, book, book), notebook)
     return problem(text, notebook) is None
 
 
@@ -135,12 +156,12 @@ def execute(text: Path, notebook: Path) -> float:
         except CellExecutionError:
             partial = ROOT / "book" / "_build" / "partial" / notebook.name
             partial.parent.mkdir(parents=True, exist_ok=True)
-            _write(book, partial)
+            write(book, partial)
             print(f"{text.name} failed; what had run stands in {partial.relative_to(ROOT)}", file=sys.stderr)
             raise
     book.metadata.pop("language_info", None)
     book.metadata[MADE_FROM] = record
-    _write(book, notebook)
+    write(for_reading(text, book, book), notebook)
     return time.perf_counter() - started
 
 
@@ -187,7 +208,7 @@ def renew(texts: Iterable[Path]) -> None:
     execute_all(run)
 
 
-def _write(book: NotebookNode, path: Path) -> None:
+def write(book: NotebookNode, path: Path) -> None:
     """Write atomically, with cell ids that depend on the position alone."""
     for number, cell in enumerate(book.cells):
         cell["id"] = f"cell-{number:03d}"

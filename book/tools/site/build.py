@@ -57,7 +57,7 @@ def stage(source: Path, *, only: str = "") -> None:
         page = source / text.relative_to(BOOK)
         page.unlink()
         if text.stem.startswith(only):
-            shutil.copyfile(notebook, page.with_suffix(".ipynb"))
+            pairs.write(pairs.with_outputs(text, notebook), page.with_suffix(".ipynb"))
     api_reference.write_pages(source / "api")
 
 

@@ -1,6 +1,7 @@
 """What a cross-reference of the book means outside of it: kind, number, title, text, and where it stands."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -82,8 +83,13 @@ def of_chapter(path: Path) -> dict[str, Target]:
 @cache
 def glued(stem: str) -> dict[str, str]:
     """The numbers that a chapter's cells computed for its text."""
+    return numbers(nbformat.read(ROOT / "notebooks" / f"{stem}.ipynb", as_version=4))
+
+
+def numbers(book: nbformat.NotebookNode) -> dict[str, str]:
+    """The numbers that the cells of a notebook computed for its text, by name."""
     found = {}
-    for cell in nbformat.read(ROOT / "notebooks" / f"{stem}.ipynb", as_version=4).cells:
+    for cell in book.cells:
         for output in cell.get("outputs", []):
             name = output.get("metadata", {}).get("scrapbook", {}).get("name")
             if name:
@@ -91,7 +97,7 @@ def glued(stem: str) -> dict[str, str]:
     return found
 
 
-def glue(stem: str, key: str, form: str = "") -> str:
-    """A glued number as the book shows it; raises KeyError where the chapter has none of this name."""
-    value = glued(stem)[key].strip("'")
+def glue(stem: str, key: str, form: str = "", own: Mapping[str, str] | None = None) -> str:
+    """A glued number as the book shows it; raises KeyError where the chapter, or what it has just made, has none."""
+    value = (glued(stem) if own is None else own)[key].strip("'")
     return format(float(value), form) if form else value

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -15,13 +16,18 @@ _NAMED = re.compile(r"(?P<text>.*?)\s*<(?P<label>[^>]+)>", re.DOTALL)
 _ALONE = re.compile(r"[Ww]rite|[Uu]se|Derive|[Bb]y|of|[Ff]rom|to|is|with|and|or|Insert|into|than|in|between")
 
 
-def plain(text: str, stem: str, folder: Path) -> str:
-    """A text in MyST without directives, from the chapter ``stem``, for a notebook in a folder of the repository."""
+def plain(text: str, stem: str, folder: Path, own: Mapping[str, str] | None = None) -> str:
+    """A text in MyST without directives, from the chapter ``stem``, for a notebook in a folder of the repository.
+
+    For the notebook of the whole text come its ``own`` numbers: what it refers to in itself is left to JupyterLab.
+    """
 
     def resolved(match: re.Match[str]) -> str:
+        if own is not None and _is_found(match["role"], match["text"], stem, own):
+            return match[0]
         before = text[: match.start()].split()[-1:] or ["."]
         word = "Equation " if before[0].endswith((".", ":", "?")) else "equation " * bool(_ALONE.fullmatch(before[0]))
-        return word * (match["role"] == "eq") + _resolved(match["role"], match["text"], stem, folder)
+        return word * (match["role"] == "eq") + _resolved(match["role"], match["text"], stem, folder, own)
 
     return _ROLE.sub(resolved, text)
 
@@ -57,16 +63,29 @@ def quoted(text: str, folder: Path) -> str:
     return "\n\n".join(parts)
 
 
-def _resolved(role: str, text: str, stem: str, folder: Path) -> str:
+def _is_found(role: str, text: str, stem: str, own: Mapping[str, str]) -> bool:
+    """Whether JupyterLab finds in the notebook itself what a role names; or nobody does, and the role stays."""
+    if role in ("cite:p", "cite:t", "doc"):
+        return role == "doc"
+    if role == "glue:text":
+        return text.partition(":")[0] not in own
+    named = _NAMED.fullmatch(text)
+    target = labels.labels().get(named["label"] if named else text)
+    return target is None or (target.file.stem == stem and target.kind != "figure")
+
+
+def _resolved(role: str, text: str, stem: str, folder: Path, own: Mapping[str, str] | None) -> str:
     if role == "glue:text":
         key, _, form = text.partition(":")
-        return labels.glue(stem, key, form)
+        return labels.glue(stem, key, form, own)
     if role in ("cite:p", "cite:t"):
         return cited(text, parenthesis=role == "cite:p")
     if role not in ("ref", "eq", "numref", "prf:ref"):
         raise ValueError(f"{stem} uses the role {{{role}}}: teach book/tools/site/plain.py what to make of it")
     named = _NAMED.fullmatch(text)
     target = labels.labels()[named["label"] if named else text]
+    if own is not None and target.file.stem == stem:
+        return name(target)
     return link(target, folder, named["text"] if named else "")
 
 

@@ -71,34 +71,6 @@ def lower_envelope() -> Figure:
     )
 
 
-HAND_SCORES = np.array([0.9, 0.7, 0.5, 0.3, 0.1])
-
-
-def moving_average() -> Figure:
-    """The interpolation is the mean of the staircase over an arrow of length λ."""
-    lam, t = 0.5, np.linspace(-0.3, 1.0, 1301)
-    rank = ranks_of(HAND_SCORES + t[:, None] * np.array([0, 0, 0, 1.0, 0]))[:, 3]
-    edges = np.array([-0.3, -0.2, 0.2, 0.4, 0.6, 1.0])
-    levels = np.array([5.0, 4.0, 3.0, 2.0, 1.0])
-    mean = float((4 * 0.2 + 3 * 0.2 + 2 * 0.1) / lam)
-    made, axes = style.figure(height=3.6)
-    axes.fill_between(t, 0, rank, where=(t >= 0) & (t <= lam), color=style.AHEAD, alpha=0.25, lw=0, step="mid")
-    axes.stairs(levels, edges, baseline=None, color=style.BLACK, lw=2.0, label="rank of the item, f(y + t·c)")
-    axes.plot([0, lam], [mean, mean], color=style.AHEAD, label=f"mean over the arrow: $f_\\lambda$ = {mean:.1f}")
-    axes.annotate("", (lam, 0.35), (0, 0.35), arrowprops={"arrowstyle": "->", "lw": 2, "color": style.AHEAD})
-    axes.text(lam / 2, 0.45, f"λ = {lam:g}", ha="center", va="bottom", color=style.AHEAD)
-    axes.plot(0, 4, "o", color=style.BLACK, ms=7)
-    axes.set(xlabel="t: how much the score of the item is raised", ylabel="rank", xlim=(-0.3, 1), ylim=(0, 5.6))
-    axes.set_yticks(range(1, 6))
-    axes.legend(loc="upper right", frameon=False)
-    return style.describe(
-        made,
-        f"""The rank of one item of five as its score is raised by t: a staircase that falls from 5 to 1. Over the arrow
-        from t = 0 to t = {lam:g} the rank is 4, then 3, then 2; its mean there, the interpolated value, is
-        {mean:.1f}.""",
-    )
-
-
 def strength_tradeoff() -> Figure:
     """Faithful or informative: what a small and a large λ give up."""
     lams = np.geomspace(1e-2, 1e2, 41)

@@ -10,7 +10,7 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 
 from rankbook.kit import style
-from rankbook.kit.explorable import dial, explorable, goal, ground, hold, log_slider, slider, tell
+from rankbook.kit.explorable import dial, explorable, goal, ground, log_slider, tell
 from rankbook.kit.explorable.grounds import SIDE
 from rankbook.kit.ranks import Array
 from rankedu.landscapes import (
@@ -26,9 +26,6 @@ Reach = tuple[float, float]
 EXTENT, BANDS = 1.2, 10
 #: Of the landscape's colours, so that black arrows show.
 DARKEST = 0.3
-#: Along the line of `secant`: the chapter's five items, and the gradient of the loss rk(B) + rk(E).
-LINE_SCORES = np.array([0.9, 0.7, 0.6, 0.4, 0.3])
-LINE_GRADIENT = np.array([0.0, 1.0, 0.0, 0.0, 1.0])
 
 
 @goal(
@@ -113,58 +110,3 @@ def _plane(seed: int) -> tuple[Section, Section, Section, float, float, float]:
     many = Section(section.origin, section.u, section.v, EXTENT, 50)
     stairs, least = rank_landscape(section, c), np.sort(c)[::-1] @ np.arange(1.0, len(c) + 1)
     return section, few, many, float(least), float(np.ptp(stairs)), float(stairs.max())
-
-
-@goal(
-    "Find a step over which the mean of the loss is the loss itself.",
-    lambda at: abs(at.slope - at.loss) < 1e-9,
-    "From t = {position:g} a step of {lam:g} passes no edge: nothing is overtaken, so f_λ = f = {loss:.0f}, and "
-    "Algorithm 1 returns zero.",
-)
-@goal(
-    "Start on the highest stair, where the loss is 7, and make the mean less than 5.",
-    lambda at: at.loss == 7 and at.slope < 5,
-    "{slope:.2f}, with λ = {lam:g}. The step goes over {passed} edges, and what is far ahead counts as much as what is"
-    " near.",
-)
-@explorable(
-    lam=log_slider(0.02, 0.8, default=0.25, stops=8), position=slider(0.0, 0.434, default=0.0, steps=32, stops=5)
-)
-def secant(lam: float, position: float) -> Figure:
-    """λ is a step length: f_λ is the slope of a secant of m, and the mean of f over the step."""
-    times = np.linspace(0, 1.3, 1301)
-    values, losses = _along(times)
-    start, end = position, position + lam
-    (m_start, m_end), (loss, _) = _along(np.array([start, end]))
-    slope = (m_end - m_start) / lam
-    figure, (above, below) = style.figure(2, 1, width=5.6, height=4.8, sharex=True)
-    style.place(figure, (0.12, 0.555, 0.86, 0.375), (0.12, 0.12, 0.86, 0.375))
-    above.plot(times, values, color=style.BLACK, label="$m(\\mathbf{y} + t\\mathbf{c})$")
-    above.plot([start, end], [m_start, m_end], "o-", color=style.AHEAD, label="secant")
-    above.set(ylim=(6.9, 12.6), ylabel="optimal value m")
-    above.legend(loc="lower right")
-    below.step(times, losses, where="post", color=style.BLACK, label="$f(\\mathbf{y} + t\\mathbf{c})$")
-    below.fill_between([start, end], [slope, slope], 0, color=style.AHEAD, alpha=0.25, linewidth=0)
-    below.plot([start, end], [slope, slope], color=style.AHEAD, label="its mean over the step")
-    below.plot(start, loss, "o", color=style.BLACK)
-    below.set(ylim=(0, 7.7), xlabel="step t along the incoming gradient c", ylabel="loss f", xlim=(-0.02, 1.3))
-    below.legend(loc="upper right")
-    hold(above, position=lambda t: (t, _along(np.array([t]))[0].item()))
-    hold(above, lam=lambda lam: (position + lam, _along(np.array([position + lam]))[0].item()))
-    passed = len(np.unique(losses[(times >= start) & (times < end)])) - 1
-    tell(figure, loss=float(loss), slope=float(slope), passed=passed)
-    above.set_title(f"$f$ = {loss:.0f},   $f_\\lambda$ = slope = mean = {slope:.2f}")
-    return style.describe(
-        figure,
-        f"Two curves over the step t. Above, the optimal value m, a concave chain of straight pieces, and its secant "
-        f"from t = {start:g} to {end:g}, from {m_start:.2f} to {m_end:.2f}: a slope of {slope:.2f}. Below, the slopes "
-        f"of those pieces, the staircase f going down from {losses[0]:.0f} to {losses[-1]:.0f}; at the start of the "
-        f"step f is {loss:.0f}, and its mean over the step of length λ = {lam:g} is {slope:.2f}.",
-    )
-
-
-def _along(times: Array) -> tuple[Array, Array]:
-    """m and f at y + t·c."""
-    z = LINE_SCORES + times[:, None] * LINE_GRADIENT
-    order, count = np.argsort(-z, axis=-1, kind="stable"), np.arange(1.0, len(LINE_SCORES) + 1)
-    return np.take_along_axis(z, order, -1) @ count, LINE_GRADIENT[order] @ count

@@ -12,6 +12,7 @@ import walk
 from tools.notebooks import pairs
 from tools.site import explorables, javascript
 
+from rankbook.ch02_blackbox_differentiation.live import paint
 from rankbook.kit.live import PAGE, Live, names
 from rankedu import reference
 
@@ -324,6 +325,33 @@ def test_a_guess_unlocks_the_run_is_kept_and_is_answered_with_what_has_happened_
     expect(page.locator(".marks")).to_contain_text("sigmoid, τ = 0.04: sorted")
     page.get_by_role("button", name="Start anew").click()
     expect(start).to_be_disabled()
+
+
+def test_what_is_drawn_is_judged_when_the_reader_has_painted_all_of_it(reader):
+    right = ",".join(f"{paint.mean_ahead(knot, 0.15):.1f}" for knot in paint.KNOTS)
+    page = reader("paint", f"#explorable-paint?guess=drawn&drawn={right}")
+    page.wait_for_function(f"{STATE}.guess === 'drawn'")
+    ready(page, "paint")
+    assert page.locator(".marks text", has_text="mean ?").count() == 1
+    for key in ("End", "Home"):
+        page.locator("[data-handle='Item D']").press(key)
+    expect(page.locator(".says strong")).to_contain_text("You drew it right")
+    assert state(page)["painted"]["reach"] == [0, 1] and page.get_by_label("just show me").is_disabled()
+
+
+def test_on_paper_stands_the_end_of_a_run_or_what_the_reader_made_of_it_and_a_count_of_one_is_singular(reader):
+    page = reader("paths")
+    page.emulate_media(media="print")
+    found, first, printed = page.locator("p.printed"), page.locator(".marks"), page.locator("svg .printed")
+    expect(found).to_contain_text("the found path is the wanted one")
+    assert printed.is_visible() and first.is_hidden() and page.locator(".says").is_hidden()
+    page.emulate_media(media="screen")
+    assert printed.is_hidden() and found.is_hidden() and first.is_visible()
+    page.get_by_label("just show me").check()
+    page.get_by_role("button", name="Step").click()
+    expect(page.locator(".says")).to_contain_text("after 1 step with")
+    page.emulate_media(media="print")
+    assert printed.is_hidden() and found.is_hidden() and first.is_visible()
 
 
 @pytest.mark.parametrize(("share", "moved"), [(0.4, 0), (0.6, 3)])

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch04_interpolated_ranking import explorables, figures, study
+from rankbook.ch04_interpolated_ranking import figures, study
 from rankbook.kit import style
-from rankedu.blackbox import interpolate
 from rankedu.landscapes import interpolated_landscape, random_coefficients, random_section, rank_landscape
 from rankedu.rankers import BlackboxRanker
-from rankedu.solvers import ranking
 
 
 def largest_step(height):
@@ -45,15 +43,6 @@ def test_pairs_in_order_are_the_mean_rank_and_the_unit_moves_a_relevant_item_by_
     )
     assert slope.max().item() * p * len(scores) == pytest.approx(1)
     assert spread == pytest.approx(scores.detach().std(-1).mean().item())
-
-
-def test_the_slope_of_the_secant_is_the_interpolation():
-    c, controls = torch.from_numpy(explorables.LINE_GRADIENT), explorables.secant.controls
-    for lam in controls["lam"].values[::10]:
-        for position in controls["position"].values[::20]:
-            wanted = interpolate(ranking, c, lam)(torch.from_numpy(explorables.LINE_SCORES) + position * c).item()
-            told = style.description(explorables.secant(lam=lam, position=position))
-            assert float(re.search(r"a slope of (-?[\d.]+)\.", told).group(1)) == pytest.approx(wanted, abs=0.006)
 
 
 def test_a_long_step_draws_the_scores_together_at_a_small_rate_and_a_large_one_or_a_margin_holds_them_apart():

@@ -166,7 +166,7 @@ def test_the_box_is_that_of_the_map_and_the_live_widget_has_it():
         left, top, width, height = ground_of(made).box
         assert min(left, top) > 0 and max(left + width, top + height) < 1
         assert width * wide == pytest.approx(height * high, rel=0.03), "what is square is kept as a square"
-    assert ground_of(ch04.secant()) is None
+    assert ground_of(ch02.one_dimensional_section()) is None
     lam, _, picture, _ = widget(MAPS[0]).children
     lam.value = lam.options[-1][1]
     assert picture.ground == ground_of(MAPS[0](lam=lam.value))._asdict()

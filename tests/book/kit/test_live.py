@@ -9,15 +9,17 @@ import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
+import numpy as np
 import pytest
 from tools.site import javascript
 
-from rankbook.ch02_blackbox_differentiation.live import look_ahead, paths
+from rankbook.ch02_blackbox_differentiation.live import look_ahead, paint, paths
 from rankbook.ch03_ranking_is_a_solver.live import hexagon
 from rankbook.ch06_ties_and_margins.live import collapse
 from rankbook.ch07_recall_loss.live import bricks
 from rankbook.ch14_happier.live import hunt
 from rankbook.idea.live import descend
+from rankbook.kit import live as live_module
 from rankbook.kit.explorable.core import MIME
 from rankbook.kit.live import Live, live, names
 from rankbook.kit.live.widget import widget
@@ -37,6 +39,7 @@ def test_each_is_a_picture_in_words_that_asks_a_question_and_a_page_can_run(name
     centres = [(one["x"], one["y"]) for one in first["handles"]]
     assert min(itertools.starmap(math.dist, itertools.combinations(centres, 2))) > 32, "24 pixels on a phone"
     assert explorable(first["state"]) == first, "what is shown is a function of the state"
+    assert first["ask"] is None or explorable.printed()["ask"]["known"], "on paper stands what has happened"
     for module in javascript.needed(explorable.module):
         assert javascript.translate(module).startswith(f'py.modules["{module}"]')
     # The kernel's side of the conversation: a state comes with its number, and goes back as a scene or as an error.
@@ -47,6 +50,11 @@ def test_each_is_a_picture_in_words_that_asks_a_question_and_a_page_can_run(name
     assert said[0] == {"number": 1, "scene": first}
     assert said[1]["number"] == 2 and "KeyError" in said[1]["error"]
     assert f'data-live="{name}"' in made.inside and json.dumps(first["height"]) in made.inside
+
+
+def test_one_place_writes_signs_and_counts():
+    told = live_module._said("-0.5, -0.00, (-0) and x-1; 1 steps, 11 steps, 0.1 steps, 1 cells")
+    assert told == "−0.5, 0.00, (0) and x-1; 1 step, 11 steps, 0.1 steps, 1 cell"
 
 
 REFUSED = {
@@ -199,3 +207,35 @@ def test_paths_the_solver_finds_the_cheapest_path():
             far = [min(far[k], *[far[one] + costs[k] for one in paths.beside(k)]) for k in range(len(far))]
         found = paths.shortest_path(costs)
         assert sum(cost for cost, cell in zip(costs, found, strict=True) if cell) == pytest.approx(far[-1], abs=1e-4)
+
+
+@pytest.mark.parametrize("lam", [0.07, 0.14, 0.4])
+def test_what_is_painted_is_the_mean_over_the_window_and_its_slope_is_algorithm_1(lam):
+    told = paint.paint({**paint.START, **paint.TELLING, "lam": lam, "at": 0.62})["state"]
+    assert told["painted"]["reach"] == [0.62, 0.62], "another window paints anew"
+    for at in (0.0, 0.23, 0.62, 0.84, 1.0):
+        shown = paint.paint({**told, "at": at})["state"]
+        stairs = [paint.rank_at(at + (k + 0.5) / 4000 * lam) for k in range(4000)]
+        assert shown["mean"] == pytest.approx(sum(stairs) / 4000, abs=0.002)
+        ahead = [i for i in (0, 1, 2, 4) if at < paint.scores(at)[i] < at + lam]
+        assert shown["passed"] == ahead and shown["slope"] == pytest.approx(-len(ahead) / lam)
+        one_item = slopes(lambda y: paint.mean_ahead(y[0], lam), [at])[0]
+        assert shown["slope"] == pytest.approx(one_item, abs=1e-5)
+        [(_, marks, _)] = paint.trail(told, [0.0, 1.0], lam)[:1]
+        corners = [list(map(float, point.split(","))) for point in marks["points"].split()]
+        wanted = [paint.up(paint.mean_ahead(paint.KNOTS[k], lam)) for k in range(7)]
+        xs, ys = zip(*corners, strict=True)
+        assert np.interp([paint.across(knot) for knot in paint.KNOTS], xs, ys) == pytest.approx(wanted, abs=0.2)
+
+
+def test_a_curve_is_judged_when_all_of_it_is_painted_and_another_one_is_painted_anew():
+    right = [paint.mean_ahead(at, 0.15) for at in paint.KNOTS]
+    for curve, answer in ((right, "You drew it right"), ([level + 0.5 for level in right], "never lies above")):
+        state = paint.paint({**paint.START, "drawn": curve, "guess": "drawn"})["state"]
+        assert "?" in str(paint.paint({**state, "at": 1.0})["marks"]), "nothing is painted before D is touched"
+        for at in (0.3, 1.0, 0.0):
+            scene = paint.paint({**state, "at": at})
+            scene = paint.paint({**scene["state"], **scene["handles"][0]["also"]})
+            state = scene["state"]
+        assert answer in scene["found"] and scene["ask"]["known"]
+    assert paint.paint({**state, "drawn": right})["found"] == ""

@@ -4,6 +4,7 @@ from rankbook.kit.live.marks import NAMES, along, apart, arrow, dot, handle, lin
 from rankedu.reference import interpolated, optimal_value, rank, rank_gradient
 
 START = {"scores": [0.92, 0.3, 0.5, 0.7, 0.08], "incoming": [-0.1, 0.15, 0.0, -0.05, 0.05], "lam": 0.6, "tick": False}
+TELLING = {"lam": 3.0}
 FAR = 6.0
 LEFT, RIGHT = 34, 392
 LINES, CURVE, STEPS = (26, 190), (240, 306), (340, 402)
@@ -99,11 +100,20 @@ def curve(ahead, knots, lam):
         return scaled(value, low, high + 1e-9, CURVE[1], CURVE[0])
 
     return [
-        text(RIGHT, CURVE[1] - 6, "m, and its secant", "small", "end"),
+        *names(("m", up(values[-1])), ("secant", up(here[1])), lam),
         line([(LEFT, CURVE[0]), (LEFT, CURVE[1]), (RIGHT, CURVE[1])], "axis"),
         line([(across(t), up(value)) for t, value in zip(knots, values)], "ink"),
         line([(LEFT, up(here[0])), (across(lam), up(here[1]))], "ahead"),
         dot(across(lam), up(here[1]), "ahead", 4),
+    ]
+
+
+def names(one, other, lam):
+    """The names of two lines at their ends: the first ends at the right, the second at the tip of the arrow."""
+    heights = apart([one[1] + 4, other[1] + 4], 18, CURVE[0], STEPS[1] + 8)
+    return [
+        text(RIGHT + 10, heights[0], one[0], "small"),
+        text(across(lam) + 10, heights[1], other[0], "ahead small"),
     ]
 
 
@@ -124,7 +134,7 @@ def steps(c, ahead, knots, lam, value):
         level = up(product(c, rank(ahead((start + end) / 2))))
         stairs += [(across(start), level), (across(end), level)]
     return [
-        text(RIGHT, STEPS[0] - 4, "loss, and its mean over the arrow", "small", "end"),
+        *names(("loss", stairs[-1][1]), ("its mean", up(value)), lam),
         line([(LEFT, STEPS[0]), (LEFT, STEPS[1]), (RIGHT, STEPS[1])], "axis"),
         line(stairs, "ink"),
         line([(LEFT, up(value)), (across(lam), up(value))], "ahead"),
@@ -154,7 +164,7 @@ def words(shown, lam):
     """The picture for those who do not see it."""
     slopes = ", ".join([f"{name} {slope:.2f}" for name, slope in zip(NAMES, shown["gradient"])])
     return (
-        f"Five scores move along the incoming gradient for a time of λ = {lam:.2f}; on the way there are "
+        f"Five scores move along the incoming gradient for a time of λ = {lam:.2f}, with "
         f"{shown['overtakings']} overtakings. The loss c·rk(y) is {shown['loss']:.2f}; its mean over the way, the "
         f"interpolated loss, is {shown['interpolated']:.2f}. The gradient is {slopes}."
     )

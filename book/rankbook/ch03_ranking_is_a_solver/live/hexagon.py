@@ -6,6 +6,7 @@ from rankbook.kit.live.marks import along, arrow, button, dot, handle, line, pol
 from rankedu.reference import rank
 
 START = {"tip": [0.9, 1.0], "ahead": [0.55, 0.75], "tick": False}
+TELLING = {"ahead": [-0.5, 1.2]}
 X, Y, UNIT, FAR = 240, 182, 84, 1.9
 #: The plane in which the ranks of three items lie: two directions of length 1 in which they sum to 0.
 ALONG_X = [1 / math.sqrt(2), -1 / math.sqrt(2), 0.0]

@@ -8,6 +8,7 @@ from rankbook.kit.live.runs import RUN, ask, run, run_buttons
 from rankedu.reference import interpolated, rank, rank_gradient
 
 START = {**RUN, "ball": [-1.0, 1.0], "flag": [0.9, -1.2], "log_lam": -0.5, "adam": False, "seen": []}
+TELLING = {"log_lam": 0.5}
 CELLS, STEPS, PACE, RATE, NEAR = 20, 60, 2, 0.05, 0.4
 MAP, CURVE, STOPS = (14, 24, 264), (310, 458, 40, 128), (310, 458, 190, 262)
 KEPT: dict[str, object] = {"log_lam": None, "cells": []}  # the last landscape: it changes with λ alone

@@ -1,7 +1,7 @@
 """Chapter 6: a list that is sorted to the last, and what a margin makes of it."""
 
 from rankbook.kit.live.descents import ap_gradient
-from rankbook.kit.live.marks import along, bar, button, dot, handle, item, line, scaled, scene, slider, text
+from rankbook.kit.live.marks import along, bar, button, handle, item, line, scaled, scene, slider, text
 from rankbook.kit.live.runs import RUN, ask, run, run_buttons
 from rankedu.reference import average_precision, rank, shift_by_margin
 
@@ -91,24 +91,18 @@ def noisy(y, turn):
 
 
 def lane_marks(shown, number, lane, relevant):
-    """One training run: the items, the gap between the two kinds, AP as it is and under errors."""
+    """One training run, as it is or shaken: the items, the gap between the two kinds, AP, and its mean under errors."""
     y = 196 + 104 * number
-    low = max([s for s, r in zip(lane, relevant) if not r])
-    size = shown["gaps"][number]
+    seen = noisy(lane, shown["turn"])
+    low, size = max([s for s, r in zip(seen, relevant) if not r]), gap(seen, relevant)
     kind = "margin" if number else ""
     marks = [text(LEFT, y - 24, f"with α = {shown['margin']:.2f}" if number else "without a margin", kind)]
     marks.append(text(RIGHT, y - 24, f"gap {size:+.2f}", kind, "end"))
     marks.append(bar(across(low), y - 12, max(across(low + size) - across(low), 0), 24, "area"))
     marks.append(line([(LEFT, y), (RIGHT, y)], "axis"))
-    seen = noisy(lane, shown["turn"])
-    if shown["turn"]:
-        marks += [dot(across(score), y, "ghost", 7) for score in lane]
     marks += [item(across(score), y, r) for score, r in zip(seen, relevant)]
-    label = f"AP {shown['reached'][number]:.2f}"
-    label = f"ghosts: {label}; shaken {average_precision(seen, relevant):.2f}" if shown["turn"] else label
-    label += f"; mean of 24 shakes {shown['shaken'][number]:.2f}"
-    marks.append(text(LEFT, y + 32, label, "small"))
-    return marks
+    label = f"AP {average_precision(seen, relevant):.2f}; mean of 24 shakes {shown['shaken'][number]:.2f}"
+    return [*marks, text(LEFT, y + 32, label, "small")]
 
 
 def words(shown):

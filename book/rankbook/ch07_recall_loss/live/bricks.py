@@ -61,14 +61,14 @@ def rise(value):
 
 def walls(weights, wall):
     """W(r) = w_1 + ... + w_r, and log(1 + r) beside it."""
-    marks = [text(LEFT, WALL[0] - 6, "W(r)"), text(96, WALL[0] - 6, "log(1 + r)", "small")]
+    marks = [text(LEFT, WALL[0] - 6, "W(r)"), text(240, rise(W_log(5)) + 4, "log(1 + r)", "small")]
     for count in range(len(wall)):
         x = LEFT + 4 + 34 * count
         for k in range(count):
             marks.append(bar(x, rise(wall[k + 1]), 26, rise(wall[k]) - rise(wall[k + 1]), "brick"))
         marks.append(text(x + 13, WALL[1] + 16, f"{count:d}", "small", "middle"))
     curve = [(LEFT + 17 + 34 * k / 6, rise(W_log(k / 6))) for k in range(31)]
-    marks += [line(curve, "under"), line(curve, "ink"), line([(76, WALL[0] - 10), (90, WALL[0] - 10)], "ink")]
+    marks += [line(curve, "under"), line(curve, "ink")]
     return [*marks, line([(LEFT, WALL[1]), (LEFT + 208, WALL[1])], "axis")]
 
 
@@ -77,13 +77,13 @@ def courses(relevant, found, weights, loss):
     marks, number = [], 0
     for i, r in enumerate(found):
         if relevant[i]:
-            x = 296 + 56 * number
+            x = 346 + 56 * number
             for k in range(r):
                 low, high = rise(sum(weights[:k])), rise(sum(weights[: k + 1]))
                 marks.append(bar(x - 13, high, 26, low - high, "brick"))
             marks += [dot(x, WALL[1] + 11, "positive", 6)]
             number += 1
-    marks += [line([(268, rise(loss)), (RIGHT, rise(loss))], "guide"), line([(268, WALL[1]), (RIGHT, WALL[1])], "axis")]
+    marks += [line([(318, rise(loss)), (RIGHT, rise(loss))], "guide"), line([(318, WALL[1]), (RIGHT, WALL[1])], "axis")]
     return [*marks, text(RIGHT, WALL[0] - 6, f"loss, their mean {loss:.2f}", "", "end")]
 
 

@@ -76,11 +76,11 @@ def curve(step, start, offset):
         dot(onto(0), height(0.5 + start), "supremum", 6),
         line([(onto(DELTA), height(offset)), (onto(DELTA) + 34, height(offset))], "guide"),
         dot(onto(DELTA) + 34, height(offset), "hollow", 6),
-        text(MIDDLE + 16, TOP + 8, "the step (blue), and the", "small"),
-        text(MIDDLE + 16, TOP + 24, "true one (grey), over the", "small"),
-        text(MIDDLE + 16, TOP + 40, "difference of two scores", "small"),
-        text(MIDDLE + 16, TOP + 66, f"start {start:.2f}", ""),
-        text(MIDDLE + 16, TOP + 86, f"offset {offset:.2f}", ""),
+        text(onto(end) + 8, TOP + 8, "the step", "supremum small"),
+        text(MIDDLE + 8, height(1) + 4, "the true one", "small"),
+        text(MIDDLE + 8, BOTTOM + 4, "difference of two scores", "small"),
+        text(MIDDLE + 96, TOP + 8, f"start {start:.2f}"),
+        text(MIDDLE + 96, TOP + 28, f"offset {offset:.2f}"),
     ]
 
 

@@ -31,7 +31,7 @@ class Live:
     def __init__(self, name: str) -> None:
         self.name, self.module = name, _modules()[name]
         found = import_module(self.module)
-        self.scene, self.start = getattr(found, name), found.START
+        self.scene, self.start, self.telling = getattr(found, name), found.START, getattr(found, "TELLING", {})
         self.caption = (self.scene.__doc__ or "").strip().splitlines()[0]
 
     def __call__(self, state: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -39,26 +39,33 @@ class Live:
         made = self.scene(json.loads(json.dumps(self.start if state is None else dict(state))))
         return json.loads(json.dumps(made, allow_nan=False))
 
+    def printed(self) -> dict[str, Any]:
+        """The scene for paper: of START and what TELLING changes in it, answered and at the end of its run."""
+        asked = {"guess": "skip", "playing": "playing" in self.start}
+        made = self({**self.start, **{name: asked[name] for name in asked if name in self.start}, **self.telling})
+        while made["state"].get("playing"):
+            made = self({**made["state"], "tick": True})
+        return made
+
     def svg(self, *, alone: bool = False) -> str:
         """The first scene as a picture; alone, outside of the book, it brings its colours along."""
         made = self()
-        marks = "".join(
-            f"<{tag} {_attributes(attributes)}>{_text(words)}</{tag}>" for tag, attributes, words in made["marks"]
-        )
         style = f"<style>{LOOK.read_text(encoding='utf-8')}</style>" if alone else ""
-        about = {"viewBox": f"0 0 480 {made['height']}", "role": "img", "aria-label": _minus(made["says"])}
+        about = {"viewBox": f"0 0 480 {made['height']}", "role": "img", "aria-label": _said(made["says"])}
         ground = '<rect width="100%" height="100%" fill="white"/>' if alone else ""
         head = f'<svg xmlns="http://www.w3.org/2000/svg" class="live" {_attributes(about)}>'
-        return f'{head}{style}{ground}<g class="marks">{marks}</g></svg>'
+        paper = "" if alone else f'<g class="printed" aria-hidden="true">{_drawn(self.printed())}</g>'
+        return f'{head}{style}{ground}<g class="marks">{_drawn(made)}</g>{paper}</svg>'
 
     def inside(self) -> str:
         """The HTML of the explorable's figure: without scripts a picture, its description and its caption."""
-        first = self()
+        first, printed = self(), self.printed()
         data = json.dumps(first, ensure_ascii=False).replace("<", "\\u003c")
         return (
             f"<figcaption>{html.escape(self.caption)}</figcaption>{self._guess(first['ask'])}"
             f'<div class="explorable-controls" role="group" aria-label="{html.escape(self.caption)}" hidden></div>'
             f'{self.svg()}<p class="says" role="status">{_text(first["says"])}</p>'
+            f'<p class="printed">{_text(printed["found"] + " " + printed["says"])}</p>'
             f'<p class="trouble" role="status" hidden></p><script type="application/json">{data}</script>'
         )
 
@@ -100,13 +107,21 @@ def _modules() -> dict[str, str]:
     return {module.rpartition(".")[2]: module for module in modules("live/[a-z]*.py")}
 
 
-def _minus(words: str) -> str:
-    """Words with one minus sign in all of the book's numbers; live.js does the same."""
-    return re.sub(r"(?<!\w)-(?=[\d.])", "−", words)
+def _said(words: str) -> str:
+    """Words as they are shown: one minus sign, none before a zero, and 1 of what is counted; live.js does the same."""
+    words = re.sub(r"(?<![\w.])(1 (?:cell|overtaking|step))s\b", r"\1", words)
+    return re.sub(r"(?<!\w)-(?=[\d.])", "−", re.sub(r"(?<!\w)-(?=0(?:\.0+)?(?![\d.]))", "", words))
+
+
+def _drawn(made: Mapping[str, Any]) -> str:
+    """The marks of a scene."""
+    return "".join(
+        f"<{tag} {_attributes(attributes)}>{_text(words)}</{tag}>" for tag, attributes, words in made["marks"]
+    )
 
 
 def _text(words: str) -> str:
-    return html.escape(_minus(words))
+    return html.escape(_said(words))
 
 
 def _attributes(values: Mapping[str, str]) -> str:

@@ -11,7 +11,12 @@
       if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
   };
 
-  const minus = (words) => words.replace(/(^|[^\w])-(?=[\d.])/g, "$1\u2212");
+  /* Words as they are shown: one minus sign, none before a zero, and 1 of what is counted. */
+  const said = (words) =>
+    words
+      .replace(/(^|[^\w.])(1 (?:cell|overtaking|step))s\b/g, "$1$2")
+      .replace(/(^|[^\w])-(?=0(?:\.0+)?(?![\d.]))/g, "$1")
+      .replace(/(^|[^\w])-(?=[\d.])/g, "$1\u2212");
 
   /* A scene that can be drawn has no number that is none; what else it may be is decided where it is made. */
   const sound = (scene) => {
@@ -34,7 +39,7 @@
         element = made;
       }
       put(element, attributes);
-      const told = minus(words);
+      const told = said(words);
       if (element.textContent !== told) element.textContent = told;
     });
     while (layer.children.length > marks.length) layer.lastChild.remove();
@@ -58,20 +63,21 @@
       shown = scene;
       put(svg, { viewBox: `0 0 480 ${scene.height}` });
       patch(marks, scene.marks);
-      marks.setAttribute("aria-label", minus(scene.says));
+      marks.setAttribute("aria-label", said(scene.says));
       scene.handles.forEach((one, i) => showHandle((knobs[i] ??= newHandle(i)), one));
       guesses.forEach((one) => Object.assign(one, { checked: one.value === scene.state.guess, disabled: scene.ask.known }));
       scene.buttons.forEach((one, i) => showButton(controls.children[i] ?? newButton(i), one));
       while (controls.children.length > scene.buttons.length) controls.lastChild.remove();
       controls.hidden = !scene.buttons.length;
-      figure.dataset.state = JSON.stringify(scene.state);
+      const state = (figure.dataset.state = JSON.stringify(scene.state));
+      figure.classList.toggle("moved", state !== JSON.stringify(first.state)); // else the end is printed, live.css
     };
 
     /* The picture in words follows when a handle is let go and at the end of a run: that is when a screen reader speaks. */
     const settle = () => {
       keep();
       if (held || shown.state.playing) return;
-      const told = [shown.found, shown.says].map(minus);
+      const told = [shown.found, shown.says].map(said);
       if (says.textContent !== told.join(" ").trim()) {
         const found = document.createElement("strong");
         found.textContent = told[0];
@@ -246,7 +252,7 @@
         "aria-valuemin": one.low,
         "aria-valuemax": one.high,
         "aria-valuenow": Number(valueOf(shown.state, one).toFixed(3)),
-        "aria-valuetext": minus(handle.says),
+        "aria-valuetext": said(handle.says),
         "aria-orientation": one.axis === "y" ? "vertical" : "horizontal",
       });
     };
@@ -292,13 +298,13 @@
   const inPage = (figure) => {
     const load = () => Promise.all(JSON.parse(figure.dataset.scripts).map(fetchScript));
     const { module, live: name } = figure.dataset;
+    const solve = (state) => py.to(py.modules[module][name](py.from(state)));
+    /* The first answers are slow, so they are given before one is asked for. */
+    const warm = () => [1, 2, 3].forEach(() => solve(JSON.parse(figure.dataset.state)));
     ["pointerenter", "focusin"].forEach((event) =>
-      figure.addEventListener(event, () => load().catch(() => {}), { once: true }),
+      figure.addEventListener(event, () => load().then(warm).catch(() => {}), { once: true }),
     );
-    live(figure, (state) => {
-      const solve = () => py.to(py.modules[module][name](py.from(state)));
-      return globalThis.py?.modules[module] ? solve() : load().then(solve);
-    });
+    live(figure, (state) => (globalThis.py?.modules[module] ? solve(state) : load().then(() => solve(state))));
   };
   const all = () => document.querySelectorAll("figure.explorable[data-scripts]").forEach(inPage);
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", all);

@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from tools.notebooks.closure import ROOT
 
 from rankbook.kit import style
 from rankbook.kit.live import LOOK
@@ -57,7 +58,9 @@ def test_any_two_hues_are_told_apart(eyes, night):
     assert min(near.values()) >= 17, min(near, key=near.get)
 
 
-def test_the_page_has_the_same_table():
+def test_the_page_has_the_same_table_and_a_ball_the_colour_of_the_gradient_that_it_rolls_down():
+    for file in ("book/rankbook/kit/explorable/picture.css", "book/_static/book.css"):
+        assert re.findall(r"white, (#\w{6}) 60%", (ROOT / file).read_text(encoding="utf-8")) == [style.GRADIENT], file
     look = LOOK.read_text(encoding="utf-8")
     by_day, by_night = (dict(re.findall(r"--live-(\w+): (#\w{6});", part)) for part in look.split("[data-theme=", 1))
     named = [name for name in style.HUES if name != "ink"]  # the page's own

@@ -57,6 +57,21 @@ def test_the_front_pages_items_are_above_the_fold_and_a_finger_moves_an_item_and
     assert page.evaluate("scrollY") == 0
 
 
+#: How far what is in sight moves while a page comes, as browsers count it: the sum of shares of the window.
+SHIFT = """() => new Promise((done) => {
+  let sum = 0;
+  new PerformanceObserver((list) => list.getEntries().forEach((one) => { sum += one.value; }))
+    .observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => done(sum), 1000);
+})"""
+
+
+@pytest.mark.parametrize("size", walk.SIZES)
+def test_nothing_in_sight_moves_while_a_page_comes(reader, size):
+    for name in ("index.html", CHAPTER, "chapters/04_interpolated_ranking.html"):
+        assert reader(name, viewport=walk.SIZES[size]).evaluate(SHIFT) <= 0.01, name
+
+
 def test_the_ball_waits_for_a_guess(reader):
     """Neither its trail nor its last loss is shown before Roll, and with another λ it waits again."""
     having = [name for name in walk.PAGES if 'data-live="ball"' in (walk.HTML / name).read_text(encoding="utf-8")]

@@ -70,11 +70,20 @@
 
     // The last control moves fastest, as in Explorable.grid().
     const here = () => frames[controls.reduce((sum, control, i) => sum * sizes[i] + control.at, 0)];
+    /* In the dark a frame is inverted but for its scales of colours: of these lies the frame itself on it. */
+    const lit = ({ scales: [first, ...others] = [] }) => {
+      if (!first) return;
+      const round = ([x0, y0, x1, y1]) => [[x0, y0], [x1, y0], [x1, y1], [x0, y1], [x0, y0]];
+      const way = [...round(first), ...others.flatMap((one) => [...round(one), first])];
+      stage.style.setProperty("--scales", `polygon(evenodd, ${way.map(([x, y]) => `${x}% ${y}%`)})`);
+      stage.style.setProperty("--frame", `url("${picture.src}")`);
+    };
     const show = () => {
       const frame = here();
       controls.forEach((control) => control.say());
       picture.src = `${address}/${frame.file}`;
       picture.alt = frame.alt;
+      lit(frame);
       figure.dataset.frame = String(frames.indexOf(frame));
       showGrips(frame.holds ?? {});
       figure.dispatchEvent(new Event("frame")); // for the ball

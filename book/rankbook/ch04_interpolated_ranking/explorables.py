@@ -95,7 +95,7 @@ def _bands(least: float, span: float, most: float) -> tuple[Array, ListedColorma
 def _scale(axes: Axes, edges: Array, colours: ListedColormap, found: Reach, reach: Reach) -> None:
     """The bands where the surface lies, on a scale that is the same for all λ, so that it is seen to sink."""
     inside = np.clip(edges, *found)
-    axes.bar(0.5, np.diff(inside), 1, inside[:-1], color=colours.colors, antialiased=False)
+    axes.pcolormesh((0, 1), inside, np.arange(colours.N)[:, None], cmap=colours, antialiased=False)
     margin = 0.03 * (reach[1] - reach[0])
     axes.set(xlim=(0, 1), xticks=(), ylim=(reach[0] - margin, reach[1] + margin), title="$f_\\lambda$")
     axes.axhline(reach[0], color=style.BLACK, linewidth=2.5)

@@ -57,7 +57,7 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
         if (ground := ground_of(made)) is not None:
             frame |= {"ground": {"box": ground.box, "side": SIDE}}
             grounds.append(ground)
-        frame["map"] = ground is not None or any(axes.images for axes in made.axes)  # a scale is the same in the dark
+        frame["scales"] = scales(made)
         frames.append({key: value for key, value in frame.items() if value})
     if grounds:
         (folder / "grounds.js").write_text(_script(explorable.name, grounds), encoding="utf-8")
@@ -69,6 +69,13 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
         )
     index.write_text(json.dumps(frames, ensure_ascii=False, indent=1), encoding="utf-8")
     return frames
+
+
+def scales(made: Any) -> list[list[float]]:
+    """What has a scale of colours, which is the same in the dark: left, top, right, bottom, in percent of the picture."""
+    found = [axes for axes in made.axes for one in (*axes.images, *axes.collections) if one.get_array() is not None]
+    boxes = [axes.get_position() for axes in dict.fromkeys(found)]
+    return [[round(100 * share, 2) for share in (box.x0, 1 - box.y1, box.x1, 1 - box.y0)] for box in boxes]
 
 
 def _script(name: str, grounds: list[Ground]) -> str:

@@ -72,7 +72,7 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
 
 
 def scales(made: Any) -> list[list[float]]:
-    """What has a scale of colours, which is the same in the dark: left, top, right, bottom, in percent of the picture."""
+    """What has a scale of colours, the same in the dark: left, top, right, bottom, in percent of the picture."""
     found = [axes for axes in made.axes for one in (*axes.images, *axes.collections) if one.get_array() is not None]
     boxes = [axes.get_position() for axes in dict.fromkeys(found)]
     return [[round(100 * share, 2) for share in (box.x0, 1 - box.y1, box.x1, 1 - box.y0)] for box in boxes]

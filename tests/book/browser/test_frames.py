@@ -1,10 +1,13 @@
 """Explorables made of frames as a reader has them in hand: held, chosen by name, pinned, told of goals; and a ball."""
 
+import io
 import json
 import math
 
+import numpy as np
 import pytest
 import walk
+from PIL import Image
 
 from rankbook.ch04_interpolated_ranking.explorables import interpolation_landscape
 from rankbook.kit import style
@@ -60,6 +63,18 @@ def reader(visit, folder):
         return page
 
     return reader
+
+
+def test_in_the_dark_a_map_keeps_its_colours_on_a_dark_ground(reader):
+    page, seen = reader("hills"), []
+    for theme in ("light", "dark"):
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+        stage = page.locator(".explorable-stage").screenshot()
+        seen.append(np.asarray(Image.open(io.BytesIO(stage)).convert("RGB"), float))
+    high, wide, _ = seen[0].shape
+    middle = (slice(int(0.3 * high), int(0.7 * high)), slice(int(0.3 * wide), int(0.6 * wide)))
+    assert np.abs(seen[0][middle] - seen[1][middle]).mean() < 3, "the map"
+    assert np.median(seen[0][:, :10]) > 240 and np.median(seen[1][:, :10]) < 30, "its ground"
 
 
 def pictures(page) -> list[str]:

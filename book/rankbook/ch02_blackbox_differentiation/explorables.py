@@ -1,9 +1,8 @@
-"""Chapter 2: what the strength λ does to a staircase on a line, on a plane, and to a path that has to be learnt."""
+"""Chapter 2: what the strength λ does to a staircase on a line and on a plane; the path that a grid has to learn."""
 
 import functools
 import itertools
 
-import matplotlib
 import numpy as np
 import torch
 from matplotlib.figure import Figure
@@ -11,10 +10,7 @@ from torch import Tensor
 
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, dial, explorable, goal, ground, hold, log_slider, tell
-from rankbook.kit.explorable.controls import Control
 from rankbook.kit.ranks import Array, ranks_of
-from rankedu.blackbox import differentiate
-from rankedu.solvers import shortest_path
 
 # --- Along a line -----------------------------------------------------------------------------------------------
 
@@ -199,96 +195,11 @@ def two_dimensional_section(lam: float, section: int) -> Figure:
 
 # --- A path that has to be learnt -------------------------------------------------------------------------------
 
-SIDE, STEPS, RATE = 8, 40, 0.05
 TARGET = ((0, 0), (1, 0), (2, 0), (3, 0), (4, 1), (5, 1), (6, 2), (6, 3), (6, 4), (7, 5), (7, 6), (7, 7))
-SHOWN = (0, 1, 2, 3, 4, 5, 6, 10, 20, 40)
 
 
 def target_path() -> Tensor:
     """Give the wanted path on the 8 × 8 grid, 1 for its cells."""
-    target = torch.zeros(SIDE, SIDE, dtype=torch.float64)
+    target = torch.zeros(8, 8, dtype=torch.float64)
     target[tuple(zip(*TARGET, strict=True))] = 1.0
     return target
-
-
-@functools.lru_cache(maxsize=32)
-def learn_path(lam: float) -> tuple[Array, Array, Array, Array]:
-    """Descend through the solver; returns costs, paths, gradients (steps + 1, 8, 8) and the loss (steps + 1,)."""
-    target = target_path()
-    solver = differentiate(shortest_path, lam)
-    costs = torch.from_numpy(np.random.default_rng(144).uniform(0.1, 1.3, (SIDE, SIDE))).requires_grad_()
-    history: list[tuple[Array, ...]] = []
-    for _ in range(STEPS + 1):
-        path = solver(costs)
-        loss = (path * (1 - target) + (1 - path) * target).sum((-2, -1))  # the wrong cells, affine in the path
-        (gradient,) = torch.autograd.grad(loss, costs)
-        history.append(tuple(value.detach().numpy().copy() for value in (costs, path, gradient, loss)))
-        with torch.no_grad():
-            costs -= RATE * gradient
-    first, second, third, fourth = (np.stack(values) for values in zip(*history, strict=True))
-    return first, second, third, fourth
-
-
-def _route(path: Array) -> tuple[Array, Array]:
-    """Columns and rows of a path in the order in which it visits them."""
-    rows, columns = np.nonzero(path)
-    order = np.argsort(rows + columns)
-    return columns[order].astype(float), rows[order].astype(float)
-
-
-@goal(
-    "Bring the shortest path onto the wanted one.",
-    lambda at: at.wrong == 0,
-    "At λ = {lam:g} the loss is 0 after {first} steps. Each gradient was the difference of two paths, the one taken "
-    "and the one that the solver proposes when the loss is added to the costs; all other cells got nothing.",
-)
-@goal(
-    "Find a descent that gets stuck: fewer cells are wrong than at the beginning, and none is marked any more.",
-    lambda at: 0 < at.wrong < at.wrong_before and at.marked == 0,
-    "At λ = {lam:g} the descent ends on another stair, with {wrong:.0f} wrong cells instead of {wrong_before:.0f}. "
-    "From there the solver, asked again, answers the same path: the difference is nothing.",
-)
-@goal(
-    "Find a descent that is not stuck, and yet has not arrived after 40 steps.",
-    lambda at: at.step == 40 and at.wrong > 0 and at.marked > 0,
-    "The solver proposes the wanted path here, too, but the difference is divided by λ = {lam:g}: a step changes a "
-    "cost by {change:.2g} only. If the steps grew in proportion to λ, all large λ would do the same.",
-)
-@explorable(
-    lam=log_slider(0.01, 100, default=1.0, steps=13, stops=5),
-    step=Control(tuple(range(STEPS + 1)), SHOWN, 4, "training step", str),
-)
-def shortest_path_on_a_grid(lam: float, step: int) -> Figure:
-    """Gradient descent on the costs of a grid, until its shortest path is the wanted one."""
-    costs, paths, gradients, losses = learn_path(lam)
-    made, (left, right) = style.figure(1, 2, width=6.4, height=3.3, width_ratios=[5, 4])
-    image = left.imshow(costs[step], cmap=matplotlib.colormaps["Greys"].resampled(12), vmin=-0.2, vmax=1.6)
-    made.colorbar(image, ax=left, label="cost of the cell", shrink=0.85, ticks=(0, 0.5, 1, 1.5))
-    left.plot(*_route(target_path().numpy()), color=style.POSITIVE, lw=8, label="wanted")
-    left.plot(*_route(paths[step]), color="white", lw=5)
-    left.plot(*_route(paths[step]), color=style.BLACK, lw=2.5, label="shortest path")
-    for mark, cells in (("+", gradients[step] < 0), ("−", gradients[step] > 0)):
-        for row, column in np.argwhere(cells):
-            left.text(column, row, mark, ha="center", va="center", fontsize=13, fontweight="bold", color=style.BLACK,
-                      bbox={"boxstyle": "circle,pad=0.08", "fc": "white", "ec": "none"})  # fmt: skip
-    left.set(xticks=[], yticks=[])
-    left.legend(loc="upper center", bbox_to_anchor=(0.5, 1.14), ncols=2, handlelength=1.5, frameon=False)
-    for other in (0.01, 0.1, 1.0, 10.0, 100.0):
-        right.plot(learn_path(other)[3], color="#cccccc", lw=1, ds="steps-post", antialiased=False)
-    right.plot(losses, color=style.BLACK, lw=1.5, ds="steps-post", antialiased=False)
-    right.plot(step, losses[step], "o", color=style.BLACK, ms=8)
-    right.set(xlabel="training step", ylabel="wrong cells", xlim=(-1, STEPS + 1), ylim=(-0.7, losses[0] + 4))
-    right.set_title(f"λ = {lam:g}")
-    hold(right, step=lambda step: (step, losses[step]))
-    reached = np.flatnonzero(losses == 0)
-    marked = int((gradients[step] != 0).sum())
-    tell(made, wrong=float(losses[step]), wrong_before=float(losses[0]), marked=marked, change=RATE / lam)
-    tell(made, first=int(reached[0]) if reached.size else None)
-    verdict = f"the loss first reaches 0 at step {reached[0]}" if reached.size else "the loss never reaches 0"
-    return style.describe(
-        made,
-        f"""An 8 × 8 grid of costs at training step {step} with λ = {lam:g}. The shortest path differs from the wanted
-        one in {losses[step]:g} cells. The gradient is not zero in {marked} of 64 cells:
-        {int((gradients[step] < 0).sum())} marked + become dearer, {int((gradients[step] > 0).sum())} marked − cheaper.
-        Beside it the number of wrong cells over {STEPS} steps; {verdict}.""",
-    )

@@ -14,6 +14,7 @@ import argparse
 import copy
 import json
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -209,11 +210,27 @@ def renew(texts: Iterable[Path]) -> None:
 
 
 def write(book: NotebookNode, path: Path) -> None:
-    """Write atomically, with cell ids that depend on the position alone."""
+    """Write atomically, with cell ids that depend on the position alone.
+
+    A notebook in which somebody has changed or added a cell since it was written is kept in `changed/` beside it.
+    """
     for number, cell in enumerate(book.cells):
         cell["id"] = f"cell-{number:03d}"
+    if path.exists():
+        there = nbformat.read(path, as_version=4)
+        if there.metadata.get(MADE_FROM, {}).get("sources", sources := _sources(there)) != sources:
+            aside = path.parent / "changed" / path.name
+            aside.parent.mkdir(exist_ok=True)
+            shutil.copyfile(path, aside)
+            print(f"{path.stem} had changes of its own, which stand in {aside}", file=sys.stderr)
+    if MADE_FROM in book.metadata:
+        book.metadata[MADE_FROM]["sources"] = _sources(book)
     with written(path) as part:
         nbformat.write(book, part)
+
+
+def _sources(book: NotebookNode) -> str:
+    return hashed([], json.dumps([cell.source for cell in book.cells]))
 
 
 def main() -> int:

@@ -39,7 +39,8 @@ PARTS = {
 }
 #: What tests import of others, which takes most of the time of a fork.
 SHARED = ("hypothesis", "numpy", "pycocotools.cocoeval", "pytest", "pytorch_metric_learning.losses")
-SHARED += ("pytorch_metric_learning.miners", "scipy.stats", "sklearn.metrics", "sympy", "torch", "typer.testing")
+SHARED += ("pytorch_metric_learning.miners", "scipy.stats", "sklearn.metrics", "sympy", "torch")
+SHARED += ("torch._dynamo", "typer.testing")
 LIMIT = 150  # seconds a mutant
 
 

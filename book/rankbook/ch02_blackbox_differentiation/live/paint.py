@@ -55,9 +55,10 @@ def paint(state):
         marks += [*lit(x, passed), *trail(state, reach, lam), dot(left, high, "ahead", 6), tangent(x, value, slope)]
         marks.append(text(RIGHT, 16, f"slope {slope:.2f}{passes(passed)}", "gradient", "end"))
     marks += [text(LEFT, 16, f"mean {value:.2f}" if known else "mean ?", "ahead"), *items(x)]
+    end, anchor = (right + 22, "start") if right < 390 else (left - 10, "end")
     marks += [
         arrow(left, WINDOW, right, WINDOW, "ahead thick"),
-        text(right + 22, WINDOW + 5, f"λ = {lam:.2f}", "ahead"),
+        text(end, WINDOW + 5, f"λ = {lam:.2f}", "ahead", anchor),
     ]
     begin = {} if known or state["guess"] == "" else {"painted": {"beside": list(curve), "lam": lam, "reach": [x, x]}}
     moves = [along("x", "at", None, 0, 1, across(0), across(1))]

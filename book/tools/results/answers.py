@@ -2,19 +2,23 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
+from scipy import stats
 
-from ranklab.claims import Claim, read_protocol
+from rankbook.kit.live import Live
+from ranklab.claims import Claim, Verdicts, read_protocol
 from ranklab.claims.answers import Answer, answers
 from ranklab.claims.deals import read_round
 from ranklab.claims.spread import ABOVE, BELOW, EQUAL, FURTHER, OPEN, redrawn
 from ranklab.models.convnet import ConvNet
-from ranklab.runs.judging import Judgement
+from ranklab.runs.judging import resolution
 from ranklab.runs.planning import plan
+from tools.site.explorables import live_markup
 
 WORDS = Path(__file__).resolve().parents[2] / "data" / "claims_in_words.yml"
 IS = {ABOVE: "is above", BELOW: "is below", EQUAL: "is level with", OPEN: "cannot be told from"}
@@ -32,6 +36,10 @@ class Found:
     half_width: float
     said: str
     first: bool  #: of the first round, widened by what another search would have changed
+    row: str = ""  #: what is compared, in a few words
+    by_run: Mapping[str, Any] = field(
+        default_factory=dict
+    )  #: what the picture judges again by fewer runs: `rankbook.claims.live.verdicts`
 
     @property
     def verb(self) -> str:
@@ -45,14 +53,14 @@ class Found:
 
 
 def topics(
-    records: Path, claims: Sequence[Claim], judged: Mapping[str, Judgement], chosen: Mapping[str, Any]
+    records: Path, claims: Sequence[Claim], said: Verdicts, chosen: Mapping[str, Any]
 ) -> dict[str, list[list[Found]]]:
     """What was found of each topic: of each of its clauses, the metrics in which it was asked.
 
     Of the first round it takes what was judged of the claims, and what the searches of its arms chose.
     """
     design = read_round(records)
-    second, first = answers(design, records / "claims_deals.jsonl"), _first(claims, judged, chosen)
+    second, first = answers(design, records / "claims_deals.jsonl"), _first(claims, said, chosen, design.delta)
     told: dict[str, list[list[Found]]] = {}
     for topic in yaml.safe_load(WORDS.read_text(encoding="utf-8"))["topics"]:
         clauses = [list(_clause(clause, design.families, second, first)) for clause in topic["clauses"]]
@@ -64,7 +72,7 @@ def _clause(
     clause: Mapping[str, Any],
     families: Mapping[str, Any],
     second: Mapping[str, Mapping[str, Answer]],
-    first: Mapping[str, list[tuple[str, float, float]]],
+    first: Mapping[str, list[tuple[str, float, float, dict[str, Any]]]],
 ) -> Iterator[Found]:
     """In the metrics of the second round, or as the first one left it."""
     asked = [(family, clause["second"]) for family in families if clause.get("second") in second[family]]
@@ -72,26 +80,82 @@ def _clause(
         answer = second[family][name]
         half = answer.mean.half_width(answer.different)
         metric = unit(families[family][name])
-        yield Found(clause["plus"], clause["minus"], metric, answer.mean.value, half, answer.said, first=False)
+        row = f"{clause['row']}, {metric}" if len(asked) > 1 else clause["row"]
+        of = {"values": answer.by_deal, "error": answer.mean.error, "freedom": answer.mean.freedom, "search": 0.0}
+        of |= {"different": answer.different, "equal": answer.equal, "delta": answer.delta or 0.0}
+        yield Found(
+            clause["plus"],
+            clause["minus"],
+            metric,
+            answer.mean.value,
+            half,
+            answer.said,
+            first=False,
+            row=row,
+            by_run=of,
+        )
     if not asked and clause.get("first", [""])[0] in first:
         name, part = clause["first"]
-        metric, mean, half = first[name][part]
+        metric, mean, half, of = first[name][part]
         said = OPEN if abs(mean) <= half else ABOVE if mean > 0 else BELOW
-        yield Found(clause["plus"], clause["minus"], metric, mean, half, said, first=True)
+        yield Found(clause["plus"], clause["minus"], metric, mean, half, said, first=True, row=clause["row"], by_run=of)
 
 
 def _first(
-    claims: Sequence[Claim], judged: Mapping[str, Judgement], chosen: Mapping[str, Any]
-) -> dict[str, list[tuple[str, float, float]]]:
-    """Metric, mean and half-width of each part of a rule, in points, with the spread of another search in it."""
+    claims: Sequence[Claim], said: Verdicts, chosen: Mapping[str, Any], deltas: Mapping[str, float]
+) -> dict[str, list[tuple[str, float, float, dict[str, Any]]]]:
+    """Metric, mean, half-width and runs of each part of a rule, in points, with the spread of another search in it."""
     return {
         claim.id: [
-            (unit(part), 100 * one.mean, 100 * math.hypot(one.half_width, by_another_search(part, chosen) or 0.0))
-            for part, one in zip(claim.parts, judged[claim.id].parts, strict=True)
+            (unit(part), 100 * one.mean, 100 * math.hypot(one.half_width, by_another_search(part, chosen) or 0.0), of)
+            for part, one, of in zip(
+                claim.parts, said.judged[claim.id].parts, _by_seed(claim, said, chosen, deltas), strict=True
+            )
         ]
         for claim in claims
-        if claim.id in judged
+        if claim.id in said.judged
     }
+
+
+def _by_seed(
+    claim: Claim, said: Verdicts, chosen: Mapping[str, Any], deltas: Mapping[str, float]
+) -> Iterator[dict[str, Any]]:
+    """Of each part of a rule the differences of its seeds and what else its half-width is made of, in points."""
+    judged = said.judged[claim.id]
+    share = 1 - judged.level
+    for part, one, compared in zip(claim.parts, judged.parts, said.contrasts[claim.id], strict=True):
+        seeds, letters = compared.sums.shape
+        ways = [np.full(seeds, 1 / seeds)] + [compared.counts.sum(0) / compared.counts.sum()] * (letters > 1)
+        freedom = min(resolution(way)[1] for way in ways)
+        values = 100 * compared.sums.sum(1) / compared.counts.sum(1)
+        yield {
+            "values": values.tolist(),
+            "error": 100 * one.half_width / float(stats.t.isf(share / 2, freedom)),
+            "freedom": freedom,
+            "search": 100 * (by_another_search(part, chosen) or 0.0),
+            "different": share,
+            "equal": share,
+            "delta": deltas.get(unit(part), 0.0),
+        }
+
+
+def live(clauses: Sequence[Sequence[Found]]) -> str:
+    """All that was found, where a reader can try what would change it: HTML for a page beside the scripts."""
+    shown = Live("verdicts")
+    rows = [one for clause in clauses for one in clause]
+    shown.start = {
+        **shown.start,
+        "rows": [
+            {"row": one.row, "plus": one.plus, "minus": one.minus, "metric": one.metric}
+            | {name: _rounded(value) for name, value in one.by_run.items()}
+            for one in rows
+        ],
+    }
+    return f"```{{raw}} html\n{live_markup(shown, '_static/')}\n```\n"
+
+
+def _rounded(value: Any) -> Any:
+    return [round(one, 4) for one in value] if isinstance(value, list) else float(f"{value:.6g}")
 
 
 def sentences(told: Mapping[str, list[list[Found]]], records: Path) -> str:

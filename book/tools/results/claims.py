@@ -30,15 +30,16 @@ LAMS = (
 def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
     """What the pages include; name → Markdown. The figures go to the folder."""
     entries, parts, searches = read_claims(records), [], []
-    claims, judged, all_chosen = list[Claim](), dict[str, Judgement](), dict[str, Any]()
+    claims, said, all_chosen = list[Claim](), Verdicts({}, {}, []), dict[str, Any]()
     for scale, title in SCALES.items():
         plan = read_protocol(scale, records)
         chosen = read_searches(plan, records)["arms"]
         of_scale, found = plan.of(entries), verdicts(entries, plan, records)
         parts += [f"### {title}\n", table(of_scale, found, chosen)]
-        claims, judged, all_chosen = claims + of_scale, judged | found.judged, all_chosen | chosen
+        said = Verdicts({**said.judged, **found.judged}, {**said.contrasts, **found.contrasts}, [])
+        claims, all_chosen = claims + of_scale, all_chosen | chosen
         searches += _searched(folder, plan, chosen)
-    told = answers.topics(records, claims, judged, all_chosen)
+    told = answers.topics(records, claims, said, all_chosen)
     clauses = [clause for of_topic in told.values() for clause in of_topic]
     return {
         "claims_protocol": protocol(),
@@ -46,6 +47,7 @@ def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
         "claims_rules": rules(entries),
         "claims_answers": answers.sentences(told, records) if told else "",
         "claims_picture": show(folder, "claims", forest(clauses)) if clauses else "",
+        "claims_live": answers.live(clauses) if clauses else "",
         "claims": "\n".join(parts),
         "claims_searches": "\n".join([*searches, LAMS, lams.markdown()]),
     }

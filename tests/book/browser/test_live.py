@@ -20,6 +20,7 @@ expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser
 STATIC = pairs.ROOT / "book" / "_static"
 FILES = ("book.css", "live.css", "live.js")
+RING = "[data-handle='Ring']"
 STATE = "JSON.parse(document.querySelector('figure[data-live]').dataset.state)"
 
 
@@ -352,6 +353,21 @@ def test_on_paper_stands_the_end_of_a_run_or_what_the_reader_made_of_it_and_a_co
     expect(page.locator(".says")).to_contain_text("after 1 step with")
     page.emulate_media(media="print")
     assert printed.is_hidden() and found.is_hidden() and first.is_visible()
+
+
+def test_a_bet_on_a_row_is_kept_follows_its_row_and_is_answered(reader):
+    page = reader("verdicts", reduced_motion="reduce")
+    start, says, ring = (page.get_by_role("button", name="Take runs away"), *map(page.locator, (".says", RING)))
+    expect(start).to_be_disabled()
+    ring.press("ArrowDown")
+    ring.press("ArrowDown")
+    page.wait_for_function("location.hash === '#explorable-verdicts?row=-1&guess=row'")
+    page.reload()
+    expect(ring).to_have_attribute("aria-valuetext", "on A - C")
+    start.click()
+    expect(says).to_contain_text("“A - B” and “A - C”. You bet on “A - C”: right.")
+    expect(ring).to_have_attribute("aria-valuetext", "on A - C")
+    assert state(page)["row"] == -2, "what nobody can tell any more has gone to the end, and the ring with it"
 
 
 @pytest.mark.parametrize(("share", "moved"), [(0.4, 0), (0.6, 3)])

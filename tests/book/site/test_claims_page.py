@@ -1,6 +1,7 @@
 """The page of the claims, made from records that were made up."""
 
 import itertools
+import json
 import re
 import shutil
 import subprocess
@@ -10,7 +11,9 @@ import pytest
 from tools.notebooks import pairs
 from tools.results import answers, claims
 
-from ranklab.claims import read_protocol, read_searches, verdicts
+from rankbook.claims.live import verdicts
+from ranklab.claims import read_protocol, read_searches
+from ranklab.claims import verdicts as judged_by
 from ranklab.claims.protocol import DEALT
 from ranklab.claims.spread import ABOVE, EQUAL, FURTHER, redrawn
 from ranklab.runs import Record, collect_runs, keep_runs
@@ -73,6 +76,14 @@ def test_verdicts_stand_in_the_table_on_the_first_screen_and_in_the_picture(data
     assert found["loglog-not-below-log"][0] == "not judged yet"
     assert found["margin-in-detection"][0] == "cannot be tested here: a telescope"
     assert all((tmp_path / name).exists() for name in ("claims.png", "searches_cpu.png"))
+    state = json.loads(re.search(r'application/json">(.*?)</script>', blocks["claims_live"])[1])["state"]
+    drawn = {one["row"]: verdicts.judged(one, 1, 1, 0.05, 0) for one in state["rows"]}
+    for name, cell in {"FastAP": fastap, "pair losses": pairs}.items():
+        mean, half = (float(cell[1].replace("−", "-").replace("\xa0", " ").split()[at]) for at in (0, 2))
+        one = drawn[f"recall loss − {name}"]
+        assert one["kind"] == "cannot be told" and one["mean"] == pytest.approx(mean, abs=0.006)
+        assert one["half"] == pytest.approx(np.hypot(half, float(cell[2].split()[1])), rel=2e-3), "as in the table"
+    assert drawn["batches of 32 − of 128"]["kind"] == "above" and "matters" in blocks["claims_live"]
     lines = dict(re.findall(r"^1\. \*\*(.*?)\.\*\* (.*)$", blocks["claims_answers"], re.MULTILINE))
     assert "224,256 weights" in blocks["claims_answers"]
     others = lines["The recall loss beside pair losses and FastAP"].replace("\xa0", " ")
@@ -124,7 +135,7 @@ def test_no_rule_is_younger_than_the_first_of_its_records():
 def test_the_lists_of_the_page_hold_no_record_that_the_verdicts_leave_out():
     for protocol in map(read_protocol, ("cpu", "detection")):
         assert read_searches(protocol)["arms"] and collect_runs(RECORDS / protocol.records)[0]
-        assert verdicts([], protocol, RECORDS).left_out == []
+        assert judged_by([], protocol, RECORDS).left_out == []
 
 
 def test_the_second_round_was_designed_before_its_first_record():

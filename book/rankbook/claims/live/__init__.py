@@ -1,0 +1,1 @@
+"""What the reader drags on the page of the claims."""

@@ -1,0 +1,201 @@
+"""The page of the claims: what would change its verdicts."""
+
+import math
+
+from rankbook.kit.live.marks import along, bar, button, dot, handle, line, polygon, scaled, scene, slider, text
+from rankbook.kit.live.runs import RUN, ask, run, run_buttons
+from rankedu.reference import mean
+
+#: What is shown where no records are: made up. The page has the rows of `tools.results.answers`.
+EXAMPLE = [
+    {"row": "A - B", "plus": "A", "minus": "B", "metric": "R@1", "values": [2, 3, 1, 2.5], "error": 0.4},
+    {"row": "A - C", "plus": "A", "minus": "C", "metric": "R@1", "values": [-1, -3, -2, -1.5], "error": 0.45},
+    {"row": "B - C", "plus": "B", "minus": "C", "metric": "R@1", "values": [0.3, -0.5, 0.4, -0.1], "error": 0.2},
+]
+MADE_UP = {"freedom": 3, "different": 0.05, "equal": 0.05, "delta": 1, "search": 0.3}
+SETTINGS = {**RUN, "factor": 1, "log_alpha": -1.30103, "kept": 1, "row": 1, "at": 1, "open": "", "bet": "", "turn": 0}
+START = {**SETTINGS, "rows": [{**one, **MADE_UP} for one in EXAMPLE]}
+ALPHA, LEAST, STEPS, GRID, MANY = (
+    0.05,
+    0.3,
+    42,
+    180,
+    [3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100, 200, 400, 1000],
+)
+KINDS = {"above": "positive", "below": "negative", "level": "ahead", "cannot be told": "grey"}
+LEFT, RIGHT, FAR, TOP, PITCH = 268, 470, 30, 222, 22
+KEPT: dict[str, list[object]] = {"of": [], "first": []}  # what fell first, of the settings of the last run
+
+
+def verdicts(state):
+    """Which verdict falls first, and what would bring it back? Bet, take runs away, then drag what else decides."""
+    key = [state["factor"], state["log_alpha"], state["turn"]]
+    steps, playing = run(state, STEPS, key)
+    kept = state["kept"]
+    if playing:
+        steps += 1 if state["tick"] else 0
+        kept = 1 - (1 - LEAST) * steps / STEPS
+    playing, over = playing and steps < STEPS, steps == STEPS
+    alpha = 10 ** state["log_alpha"]
+    found = [judged(one, kept, state["factor"], alpha, state["turn"]) for one in state["rows"]]
+    found = sorted(found, key=lambda one: [list(KINDS.keys()).index(one["kind"]), -one["mean"]])
+    at = state["at"]
+    opened = state["open"]
+    if round(state["row"]) != at:  # the reader has moved the ring, and not the rows themselves
+        place = min(round(-state["row"]), len(found) - 1)
+        opened = found[place]["row"] if place >= 0 else ""
+    at = next((-place for place, one in enumerate(found) if one["row"] == opened), 1)
+    bet = state["bet"] if steps else opened
+    counts = {kind: sum([one["kind"] == kind for one in found]) for kind in KINDS}
+    shown = {**state, "began": key, "steps": steps, "playing": playing, "kept": kept, "row": at, "at": at}
+    shown = {**shown, "open": opened, "bet": bet, "counts": counts}
+    told, lines = ", ".join([f"{count} {kind}" for kind, count in counts.items()]), detail(opened, found, alpha)
+    marks = [text(8, 16, told), *[text(8, 146 + 17 * k, words, "small") for k, words in enumerate(lines)]]
+    handles = []
+    for name, value, at_value, y, move in (
+        ("What matters", state["factor"], f"δ × {state['factor']:.1f}", 46, along("x", "factor", None, 0, 5, 170, 390)),
+        ("Level", state["log_alpha"], f"{100 * alpha:.1f} %", 82, along("x", "log_alpha", None, -3, -0.5, 170, 390)),
+        ("Runs kept", kept, f"{100 * kept:.0f} %", 118, along("x", "kept", None, LEAST, 1, 170, 390)),
+    ):
+        track, knob = slider(name, value, at_value, y, move)
+        marks += [*track, text(8, y + 4, name), text(472, y + 4, at_value, "", "end")]
+        handles.append(knob)
+    marks += axis(len(found))
+    for place, one in enumerate(found):
+        marks += row_marks(one, TOP + place * PITCH, one["row"] == opened)
+    y, says = TOP - at * PITCH, f"on {opened}" if opened else "on no row"
+    moves = [along("y", "row", None, -49, 1, TOP + 49 * PITCH, TOP - PITCH)]
+    handles.append(handle("Ring", 14, y, says, moves, {"guess": "row"}))
+    marks.append(dot(14, y, "found", 5))
+    first = fell_first(state, key, alpha) if over else []
+    question = ask("Which falls first if runs are taken away? Put the ring on it, or", [], "", ["so"] if over else [])
+    buttons = run_buttons(steps, STEPS, playing, SETTINGS, not state["guess"], "Take runs away")
+    buttons.append(button("Other runs first", {"turn": state["turn"] + 1}))
+    said = fall_said(first, bet, state["guess"]) if over else ""
+    words = f"{len(found):d} differences with their intervals, in points: {told}. {' '.join(lines)}"
+    return scene(shown, TOP + len(found) * PITCH + 10, marks, handles, buttons, words, said, question)
+
+
+def quantile(share, freedom):
+    """Student's t has this share above it: along the angle whose tangent is t/√ν its density is cos^(ν - 1)."""
+    width = math.pi / 2 / GRID
+    heights = [math.cos(min(k * width, math.pi / 2 - 1e-9)) ** (freedom - 1) for k in range(GRID + 1)]
+    wanted, above = share * (2 * sum(heights) - heights[0] - heights[GRID]), 0.0
+    for k in range(GRID, 0, -1):
+        piece = (heights[k] + heights[k - 1]) / 2
+        if above + piece >= wanted:
+            return math.sqrt(freedom) * math.tan((k - (wanted - above) / piece) * width)
+        above += piece
+    return 0.0
+
+
+def variance(values):
+    middle = mean(values)
+    return sum([(value - middle) ** 2 for value in values]) / (len(values) - 1)
+
+
+def widths(one, spread, n, alpha):
+    """Half of the intervals of the tests of a difference and of equality: n runs of this spread, letters and search."""
+    total, times = len(one["values"]), alpha / ALPHA
+    runs = variance(one["values"]) / total
+    part = min(runs, one["error"] ** 2)  # of the variance, what the runs add; the rest is the letters'
+    error = math.sqrt(one["error"] ** 2 - part + (part * spread / n / runs if runs else 0))
+    freedom = one["freedom"] * (n - 1) / (total - 1)
+    shares = [one["different"] * times / 2, one["equal"] * times]
+    return [math.hypot(quantile(min(share, 0.5), freedom) * error, one["search"]) for share in shares]
+
+
+def judged(one, kept, factor, alpha, turn):
+    """A row, judged by a part of its runs: by the rule of the second round."""
+    total = len(one["values"])
+    n = max(round(kept * total), 3)
+    order = sorted(range(total), key=lambda k: math.sin(k * (1 + 7.3 * turn)) if turn else k)
+    values = [one["values"][k] for k in order[:n]]
+    middle = mean(values)
+    half, near = widths(one, variance(values), n, alpha)
+    level = abs(middle) + near < factor * one["delta"]
+    kind = ("above" if middle > 0 else "below") if abs(middle) > half else "level" if level else "cannot be told"
+    told = {
+        "mean": middle,
+        "half": half,
+        "kind": kind,
+        "little": level and kind != "level",
+        "band": factor * one["delta"],
+    }
+    return {**one, **told, "used": values, "dropped": [one["values"][k] for k in order[n:]]}
+
+
+def fell_first(state, key, alpha):
+    """The rows whose verdicts are the first to change, and the share of runs at which they do."""
+    if KEPT["of"] != key:
+        KEPT["of"] = key
+        KEPT["first"] = []
+        rest = [judged(one, 1, state["factor"], alpha, state["turn"]) for one in state["rows"]]
+        rest = [one for one in rest if one["kind"] != "cannot be told"]
+        for tenth in range(9, 2, -1):
+            now = [judged(one, tenth / 10, state["factor"], alpha, state["turn"]) for one in rest]
+            fallen = [one["row"] for one, before in zip(now, rest) if one["kind"] != before["kind"]]
+            if fallen:
+                KEPT["first"] = [10 * tenth, *fallen]
+                break
+    return KEPT["first"]
+
+
+def fall_said(first, bet, guess):
+    """What fell first, and whether that was the reader's bet."""
+    names = " and ".join([f"“{name}”" for name in first[1:]])
+    told = f"First to fall, with {first[0]:d} % of the runs: {names}." if first else "No verdict fell."
+    right = bet in first[1:]
+    return told + (f" You bet on “{bet}”: {'right' if right else 'no'}." if guess == "row" and bet else "")
+
+
+def across(points):
+    """Where a difference stands: a logarithm of points, to both sides of 0."""
+    far = math.log1p(abs(points)) / math.log1p(FAR)
+    return scaled(far if points > 0 else -far, -1, 1, LEFT, RIGHT)
+
+
+def axis(rows):
+    marks = []
+    for points in (-10, -3, -1, 0, 1, 3, 10):
+        x = across(points)
+        marks += [line([(x, TOP - 12), (x, TOP + (rows - 1) * PITCH + 12)], "guide" if points else "axis")]
+        marks += [text(x, TOP - 18, f"{points:d}", "small", "middle")] if points in (-10, -1, 1, 10) else []
+    return marks
+
+
+def row_marks(one, y, opened):
+    """An interval with its mean, whose shape tells the verdict as its colour does; of the open row, its runs."""
+    kind, x = KINDS[one["kind"]], across(one["mean"])
+    low, high = across(one["mean"] - one["half"]), across(one["mean"] + one["half"])
+    marks = [bar(across(-one["band"]), y - 9, across(one["band"]) - across(-one["band"]), 18, "area")]
+    marks += [text(30, y + 4, one["row"], "small"), line([(low, y), (high, y)], f"{kind} thick" if opened else kind)]
+    if one["kind"] == "above":
+        marks.append(dot(x, y, kind, 5))
+    elif one["kind"] == "below":
+        marks.append(bar(x - 4.5, y - 4.5, 9, 9, kind))
+    elif one["kind"] == "level":
+        marks.append(polygon([(x - 6, y), (x, y - 6), (x + 6, y), (x, y + 6)], kind))
+    else:
+        marks.append(dot(x, y, "hollow", 4))
+    if opened:
+        marks += [line([(across(value), y - 8), (across(value), y + 8)], "ink") for value in one["used"]]
+        marks += [dot(across(value), y, "ghost", 3) for value in one["dropped"]]
+    return marks
+
+
+def detail(opened, found, alpha):
+    """What is known of the open row, and how many runs would decide it."""
+    for one in found:
+        if one["row"] == opened:
+            little = ", less than matters" if one["little"] else ""
+            told = f"{one['metric']} {one['mean']:+.2f} ± {one['half']:.2f} by {len(one['used']):d} runs{little}; "
+            return [one["plus"], f"− {one['minus']}:", told + needed(one, alpha)]
+    return ["Grey: less than matters. Put the ring on a row for its runs,", "and for how many of them would decide it."]
+
+
+def needed(one, alpha):
+    """How many runs of this mean and spread tell the sides apart."""
+    middle, spread = mean(one["values"]), variance(one["values"])
+    enough = [n for n in MANY if abs(middle) > widths(one, spread, n, alpha)[0]]
+    return f"{enough[0]:d} would decide it." if enough else "no number would decide it."

@@ -50,17 +50,9 @@ def verdicts(state):
     shown = {**state, "began": key, "steps": steps, "playing": playing, "kept": kept, "row": at, "at": at}
     shown = {**shown, "open": opened, "bet": bet, "counts": counts}
     told, lines = ", ".join([f"{count} {kind}" for kind, count in counts.items()]), detail(opened, found, alpha)
+    drawn, handles = sliders(state["factor"], state["log_alpha"], kept)
     marks = [text(8, 16, told), *[text(8, 146 + 17 * k, words, "small") for k, words in enumerate(lines)]]
-    handles = []
-    for name, value, at_value, y, move in (
-        ("What matters", state["factor"], f"δ × {state['factor']:.1f}", 46, along("x", "factor", None, 0, 5, 170, 390)),
-        ("Level", state["log_alpha"], f"{100 * alpha:.1f} %", 82, along("x", "log_alpha", None, -3, -0.5, 170, 390)),
-        ("Runs kept", kept, f"{100 * kept:.0f} %", 118, along("x", "kept", None, LEAST, 1, 170, 390)),
-    ):
-        track, knob = slider(name, value, at_value, y, move)
-        marks += [*track, text(8, y + 4, name), text(472, y + 4, at_value, "", "end")]
-        handles.append(knob)
-    marks += axis(len(found))
+    marks += [*drawn, *axis(len(found))]
     for place, one in enumerate(found):
         marks += row_marks(one, TOP + place * PITCH, one["row"] == opened)
     y, says = TOP - at * PITCH, f"on {opened}" if opened else "on no row"
@@ -74,6 +66,19 @@ def verdicts(state):
     said = fall_said(first, bet, state["guess"]) if over else ""
     words = f"{len(found):d} differences with their intervals, in points: {told}. {' '.join(lines)}"
     return scene(shown, TOP + len(found) * PITCH + 10, marks, handles, buttons, words, said, question)
+
+
+def sliders(factor, log_alpha, kept):
+    marks, handles = [], []
+    for name, value, told, y, move in (
+        ("What matters", factor, f"δ × {factor:.1f}", 46, along("x", "factor", None, 0, 5, 170, 390)),
+        ("Level", log_alpha, f"{100 * 10**log_alpha:.1f} %", 82, along("x", "log_alpha", None, -3, -0.5, 170, 390)),
+        ("Runs kept", kept, f"{100 * kept:.0f} %", 118, along("x", "kept", None, LEAST, 1, 170, 390)),
+    ):
+        track, knob = slider(name, value, told, y, move)
+        marks += [*track, text(8, y + 4, name), text(472, y + 4, told, "", "end")]
+        handles.append(knob)
+    return marks, handles
 
 
 def quantile(share, freedom):

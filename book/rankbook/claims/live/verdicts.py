@@ -7,21 +7,17 @@ from rankbook.kit.live.runs import RUN, ask, run, run_buttons
 from rankedu.reference import mean
 
 #: What is shown where no records are: made up. The page has the rows of `tools.results.answers`.
+NO_DELTA = {"equal": 0, "delta": 0}
 EXAMPLE = [
-    {"row": "A - B", "plus": "A", "minus": "B", "metric": "R@1", "values": [2, 3, 1, 2.5], "error": 0.4},
+    {"row": "A - B", "plus": "A", "minus": "B", "metric": "R@1", "values": [2, 3, 1, 2.5], "error": 0.4, **NO_DELTA},
     {"row": "A - C", "plus": "A", "minus": "C", "metric": "R@1", "values": [-1, -3, -2, -1.5], "error": 0.45},
     {"row": "B - C", "plus": "B", "minus": "C", "metric": "R@1", "values": [0.3, -0.5, 0.4, -0.1], "error": 0.2},
 ]
 MADE_UP = {"freedom": 3, "different": 0.05, "equal": 0.05, "delta": 1, "search": 0.3}
 SETTINGS = {**RUN, "factor": 1, "log_alpha": -1.30103, "kept": 1, "row": 1, "at": 1, "open": "", "bet": "", "turn": 0}
-START = {**SETTINGS, "rows": [{**one, **MADE_UP} for one in EXAMPLE]}
-ALPHA, LEAST, STEPS, GRID, MANY = (
-    0.05,
-    0.3,
-    42,
-    180,
-    [3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100, 200, 400, 1000],
-)
+START = {**SETTINGS, "rows": [{**MADE_UP, **one} for one in EXAMPLE]}
+ALPHA, LEAST, STEPS, GRID = 0.05, 0.3, 42, 180
+MANY = [3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100, 200, 400, 1000]
 KINDS = {"above": "positive", "below": "negative", "level": "ahead", "cannot be told": "grey"}
 LEFT, RIGHT, FAR, TOP, PITCH = 268, 470, 30, 222, 22
 KEPT: dict[str, list[object]] = {"of": [], "first": []}  # what fell first, of the settings of the last run
@@ -83,6 +79,8 @@ def sliders(factor, log_alpha, kept):
 
 def quantile(share, freedom):
     """Student's t has this share above it: along the angle whose tangent is t/√ν its density is cos^(ν - 1)."""
+    if share <= 0:
+        return 1e9
     width = math.pi / 2 / GRID
     heights = [math.cos(min(k * width, math.pi / 2 - 1e-9)) ** (freedom - 1) for k in range(GRID + 1)]
     wanted, above = share * (2 * sum(heights) - heights[0] - heights[GRID]), 0.0

@@ -17,6 +17,8 @@ MADE_UP = {"freedom": 3, "different": 0.05, "equal": 0.05, "delta": 1, "search":
 SETTINGS = {**RUN, "factor": 1, "log_alpha": -1.30103, "kept": 1, "row": 1, "at": 1, "open": "", "bet": "", "turn": 0}
 START = {**SETTINGS, "rows": [{**MADE_UP, **one} for one in EXAMPLE]}
 ALPHA, LEAST, STEPS, GRID = 0.05, 0.3, 42, 180
+#: On paper stands what all runs say, and what falls first.
+TELLING = {"playing": False, "steps": STEPS, "began": [1, -1.30103, 0]}
 MANY = [3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100, 200, 400, 1000]
 KINDS = {"above": "positive", "below": "negative", "level": "ahead", "cannot be told": "grey"}
 LEFT, RIGHT, FAR, TOP, PITCH = 268, 470, 30, 222, 22

@@ -132,8 +132,9 @@ def judged(one, kept, factor, alpha, turn):
 
 def fell_first(state, key, alpha):
     """The rows whose verdicts are the first to change, and the share of runs at which they do."""
-    if KEPT["of"] != key:
-        KEPT["of"] = key
+    of = [*key, *[one["row"] for one in state["rows"]]]
+    if KEPT["of"] != of:
+        KEPT["of"] = of
         KEPT["first"] = []
         rest = [judged(one, 1, state["factor"], alpha, state["turn"]) for one in state["rows"]]
         rest = [one for one in rest if one["kind"] != "cannot be told"]

@@ -152,6 +152,9 @@ def test_similarities_are_those_of_the_library_and_ranked_as_in_the_evaluation(k
         close(found[apart], expected[apart])
         close(*(torch.autograd.grad(x[apart].exp().sum(), embeddings) for x in (found, expected)))
     embeddings = random(9, 3) + 4
+    with torch.autocast("cpu", dtype=torch.bfloat16):  # 16 bits would tie many
+        found = similarities(embeddings.float(), embeddings.float(), kind)
+    close(found.double(), similarities(embeddings, embeddings, kind), atol=1e-4, rtol=0)
     found = OnEmbeddings(AP, similarity=kind)(embeddings, LABELS)
     assert abs(1 - found.item() - evaluate_retrieval(embeddings, LABELS, similarity=kind, metrics=["ap"])["ap"]) < 1e-12
 

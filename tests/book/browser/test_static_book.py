@@ -1,9 +1,11 @@
 """The static book as a reader meets it: from the file system, offline, by keyboard, on a phone and on a desk."""
 
 import json
+import re
 
 import pytest
 import walk
+from tools.site import paper
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser
@@ -147,6 +149,13 @@ def slides(page) -> list[int]:
     """Numbers of the slides that can be seen."""
     seen = "[...document.querySelectorAll('.slide')].filter((slide) => slide.checkVisibility())"
     return page.evaluate(f"{seen}.map((slide) => Number(slide.id))")
+
+
+def test_the_report_of_the_claims_is_printed_on_four_pages(chromium, tmp_path):
+    made = paper.printed("claims-report", tmp_path / "report.pdf").read_bytes()
+    assert len(re.findall(rb"/Type\s*/Page\b", made)) <= 4 and len(made) > 100_000
+    with pytest.raises(SystemExit, match="page must be one of the built book"):
+        paper.printed("claims-reports", tmp_path / "report.pdf")
 
 
 def test_slides_move_by_keys_and_buttons_and_nothing_is_cut_off(visit):

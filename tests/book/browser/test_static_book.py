@@ -79,7 +79,7 @@ def test_the_ball_waits_for_a_guess(reader):
     having = [name for name in walk.PAGES if 'data-live="ball"' in (walk.HTML / name).read_text(encoding="utf-8")]
     page = reader(having[-1], reduced_motion="reduce")
     figure = page.locator("figure[data-live=ball]")
-    trail, guess = figure.locator("polyline.thick"), figure.get_by_text("?", exact=True)
+    trail, guess = figure.locator("polyline.thick:visible"), figure.get_by_text("?", exact=True)
     roll, says, lam = (
         figure.get_by_role("button", name="Roll"),
         figure.locator(".says"),

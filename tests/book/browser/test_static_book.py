@@ -51,7 +51,8 @@ def test_the_front_pages_items_are_above_the_fold_and_a_finger_moves_an_item_and
     assert box["y"] + 0.6 * box["height"] < walk.SIZES["desk"]["height"]
     x, y = item["x"] + item["width"] / 2, item["y"] + item["height"] / 2
     before, finger = figure.get_attribute("data-state"), page.context.new_cdp_session(page)
-    for kind, points in (("Start", [{"x": x, "y": y}]), ("Move", [{"x": x - 90, "y": y}]), ("End", [])):
+    way = [{"x": x - 9 * k, "y": y - 12 * k} for k in range(11)]  # upwards, too: the page would scroll
+    for kind, points in (("Start", way[:1]), *(("Move", [at]) for at in way[1:]), ("End", [])):
         finger.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
     page.wait_for_function("old => document.querySelector('[data-live]').dataset.state !== old", arg=before)
     old, told = json.loads(before), json.loads(figure.get_attribute("data-state"))

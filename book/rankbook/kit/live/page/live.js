@@ -203,6 +203,8 @@
       event.preventDefault();
       change((state) => Object.assign(state, also));
     });
+    // A finger that holds a handle scrolls nothing; what CSS says of it within an svg is not heeded everywhere.
+    handles.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
     handles.addEventListener("pointermove", (event) => {
       const at = point(event);
       if (held?.id !== event.pointerId) return mark(nearest(at));

@@ -219,7 +219,7 @@ def write(book: NotebookNode, path: Path) -> None:
     if path.exists():
         there = nbformat.read(path, as_version=4)
         if there.metadata.get(MADE_FROM, {}).get("sources", sources := _sources(there)) != sources:
-            aside = path.parent / "changed" / path.name
+            aside = path.parent / "changed" / f"{path.stem}-{sources[:8]}.ipynb"
             aside.parent.mkdir(exist_ok=True)
             shutil.copyfile(path, aside)
             print(f"{path.stem} had changes of its own, which stand in {aside}", file=sys.stderr)

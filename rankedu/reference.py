@@ -432,3 +432,109 @@ def clustering_loss(cosines, label, temperature=0.05):
 def happier(y, rel, cosines, label, weight=0.1):
     """HAPPIER: (1 - λ) of the loss of H-AP and λ of the clustering loss (Eq. 7)."""
     return (1 - weight) * happier_loss(y, rel) + weight * clustering_loss(cosines, label)
+
+
+# ------------------------------------------------------- since then: chapter 17 of the book
+# dL/dy = -P'(y) g of what comes in, g: the solver's Jacobian is minus the identity                  Sahoo et al., 2023
+
+
+def identity_gradient(y, incoming, project="mean"):
+    """The gradient that comes in, its sign turned; its mean taken out, and with "std" what changes the spread of y.
+    >>> identity_gradient([0.9, 0.1, 0.5], [0, 3, 0])
+    [1.0, -2.0, 1.0]
+    """
+    slopes = [slope - (mean(incoming) if project != "none" else 0) for slope in incoming]
+    if project == "std":
+        centred = [score - mean(y) for score in y]
+        length = math.sqrt(sum(score * score for score in centred))
+        along = sum(slope * score for slope, score in zip(slopes, centred)) / length if length else 0
+        slopes = [(slope - along * score / length) / length if length else 0.0 for slope, score in zip(slopes, centred)]
+    return [-slope for slope in slopes]
+
+
+# R@k = sum over relevant i of σ((k - rk(y)_i) / τ) / min(k, p)                                      Patel et al., 2022
+
+
+def recall_at_k_surrogate(y, relevant, k, temperature, ranker=rank):
+    """The share of the first k that is relevant, of as many as there can be; a rank of k itself counts one half.
+    >>> recall_at_k_surrogate([0.9, 0.8, 0.7], [True, True, False], k=1, temperature=0.01)
+    0.5
+    """
+    inside = [sigmoid((k - place) / temperature) for place, r in zip(ranker(y), relevant) if r]
+    return sum(inside) / min(k, len(inside)) if inside else math.nan
+
+
+# sum over pairs G_i > G_j of |ΔNDCG_ij| log2(1 + exp((y_j - y_i) / τ))                               Wang et al., 2018
+
+
+def lambda_loss(y, gains, temperature=1.0):
+    """LambdaLoss: each pair weighs what NDCG changes by when its two items change places.
+    >>> lambda_loss([0.5, 0.5], [0, 1])  # log2(2) (1/log2(2) - 1/log2(3))
+    0.36907024642854247
+    """
+    discounts = [1 / math.log2(1 + place) for place in rank(y)]
+    best = sum(gain / math.log2(1 + place) for gain, place in zip(gains, rank(gains)))
+    items, total = list(zip(y, gains, discounts)), 0
+    for score, gain, discount in items:
+        for other, less, at in items:
+            if gain > less:
+                cost = max((other - score) / temperature, 0) + math.log1p(math.exp(-abs(other - score) / temperature))
+                total += (gain - less) * abs(discount - at) * cost / math.log(2)
+    return total / best
+
+
+# row i of NeuralSort: softmax over j of ((n + 1 - 2i) y_j - sum_k |y_j - y_k|) / τ                 Grover et al., 2019
+# row i of SoftSort:   softmax over j of -|y_[i] - y_j| / τ,  y_[i] the i-th largest                Prillo et al., 2020
+
+
+def neural_sort(y, temperature):
+    """A matrix near the permutation that sorts: its row i says who stands at place i.
+    >>> [[round(share, 2) for share in row] for row in neural_sort([0.0, 1.0], temperature=1.0)]
+    [[0.27, 0.73], [0.73, 0.27]]
+    """
+    away = [sum(abs(score - other) for other in y) for score in y]
+    places = range(len(y) - 1, -len(y), -2)
+    return [_softmax([(slope * s - a) / temperature for s, a in zip(y, away)]) for slope in places]
+
+
+def soft_sort(y, temperature):
+    """The same by the distance to the score that stands there.
+    >>> [[round(share, 2) for share in row] for row in soft_sort([0.0, 1.0], temperature=1.0)]
+    [[0.27, 0.73], [0.73, 0.27]]
+    """
+    return [_softmax([-abs(y[i] - score) / temperature for score in y]) for i in order(y)]
+
+
+def place_of(rows):
+    """The soft rank of every item from such a matrix: the sum over its rows i of i times its share."""
+    return [sum(place * share for place, share in enumerate(column, 1)) for column in zip(*rows)]
+
+
+def _softmax(values):
+    powers = [math.exp(value - max(values)) for value in values]
+    return [power / sum(powers) for power in powers]
+
+
+def lap_sum_rank(y, temperature):
+    """The sigmoid rank with the distribution of Laplace: exponentials, which add up along the sorted list.
+    >>> lap_sum_rank([0.5, 0.5], temperature=1.0)
+    [1.5, 1.5]
+    """
+    return [sum(_laplace((other - score) / temperature) for other in y) + 0.5 for score in y]
+
+
+def _laplace(x):
+    half = math.exp(-abs(x)) / 2
+    return 1 - half if x > 0 else half
+
+
+# u <- (1 - γ) u + γ (rank here),   d(1 - AP) = mean of u+/u² d rk - 1/u d rk+                           Qi et al., 2021
+
+
+def soap(averages, ranks, gamma):
+    """One step of SOAP for one query: the averages (rk+, rk) of its relevant items, and the slopes of 1 - AP by both.
+    >>> soap([(1.0, 4.0)], [(1.0, 2.0)], gamma=0.5)
+    ([(1.0, 3.0)], [(-0.3333333333333333, 0.1111111111111111)])
+    """
+    moved = [tuple((1 - gamma) * a + gamma * b for a, b in zip(old, new)) for old, new in zip(averages, ranks)]
+    return moved, [(-1 / (len(moved) * u), within / (len(moved) * u * u)) for within, u in moved]

@@ -1,7 +1,7 @@
 """How a loss of ranks is computed: a ranker says what its ranks are, and here is chosen how a loss gets at them.
 
 * By the definition: the ranker ranks, autograd or Algorithm 1 differentiates. It holds for every ranker.
-* On packed keys, for a `BlackboxRanker` and float32 scores on a CPU: `rankedu._fast.packed`.
+* On packed keys, for a `BlackboxRanker` or an `IdentityRanker` and float32 scores on a CPU: `rankedu._fast.packed`.
 * In tiles of pairs, for a `PairwiseRanker`: `rankedu._fast.tiles`, and `hierarchical_tiles` for graded relevance.
 
 The last two make the gradient with the value, in closed form. It is that of the ranker's class, and holds for
@@ -22,10 +22,11 @@ from rankedu._fast.switch import READABLE
 from rankedu.rankers._pairwise import PairwiseRanker
 from rankedu.rankers.base import Ranker, shift
 from rankedu.rankers.blackbox import BlackboxRanker
+from rankedu.rankers.identity import IdentityRanker
 from rankedu.rankers.supremum import SupremumRanker
 
 #: What says the ranks. A step is not among them: the tiles ask for it.
-MATHEMATICS = ("forward", "among", "against", "ranks_of_positives", "_ranks", "_outranked")
+MATHEMATICS = ("forward", "among", "against", "ranks_of_positives", "_ranks", "_outranked", "backward_of")
 
 Forward = TypeVar("Forward", bound=Callable[..., Any])
 Kind = TypeVar("Kind", bound=Ranker)
@@ -78,9 +79,10 @@ def by_definition(
     return loss(scores) if ranker.linear else at_unit_weight(loss, scores, where)
 
 
-def on_packed_keys(ranker: Ranker, scores: Tensor) -> TypeGuard[BlackboxRanker]:
-    """Whether the exact ranks of these scores, and Algorithm 1 for them, can be had from packed keys."""
-    return not READABLE.get() and _ranks_as(ranker, BlackboxRanker) and packed.packable(scores)
+def on_packed_keys(ranker: Ranker, scores: Tensor) -> TypeGuard[BlackboxRanker | IdentityRanker]:
+    """Whether the exact ranks of these scores, and the ranker's gradient for them, can be had from packed keys."""
+    exact = _ranks_as(ranker, BlackboxRanker) or _ranks_as(ranker, IdentityRanker)
+    return not READABLE.get() and exact and packed.packable(scores)
 
 
 def in_tiles(ranker: Ranker) -> TypeGuard[PairwiseRanker]:

@@ -23,6 +23,7 @@ from rankedu._fast.gradient import Part, as_ranked, strength, with_gradient
 
 if TYPE_CHECKING:
     from rankedu.rankers.blackbox import BlackboxRanker
+    from rankedu.rankers.identity import IdentityRanker
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -263,7 +264,7 @@ class _Counted:
 
 
 def loss_of_positives(
-    ranker: "BlackboxRanker",
+    ranker: "BlackboxRanker | IdentityRanker",
     part: Part,
     scores: Tensor,
     positive: Tensor,
@@ -273,8 +274,9 @@ def loss_of_positives(
 ) -> Tensor:
     """Sum up what the positives, at least one, add to the loss after the shift by the margin.
 
-    The scores are `packable`. The gradient, that of Algorithm 1 for the loss itself, is made here. O(n log n), or
-    O(p n) for at most 9 positives a query. At the peak keys take 8 bytes a score, and the gradient, which is kept, 4.
+    The scores are `packable`. The gradient is that for the loss itself: Algorithm 1's, or what `IdentityRanker` makes
+    of the slopes. O(n log n), or O(p n) for at most 9 positives a query. At the peak keys take 8 bytes a score, and the
+    gradient, which is kept, 4.
     """
     n = scores.shape[-1]
     positive, where = positive.reshape(-1, n), None if where is None else where.reshape(-1, n)
@@ -289,11 +291,15 @@ def loss_of_positives(
     value, slopes = part.with_slopes(ranks, within, each)
     if slopes is None:
         return value
+    from rankedu.rankers.identity import IdentityRanker  # which imports what imports this
+
+    rows, own = scores.detach().reshape(-1, n), (query, item, slopes[0].float())
+    if isinstance(ranker, IdentityRanker):
+        return with_gradient(value, scores, ranker.backward_of(*as_ranked(rows, positive, margin, own), where), where)
     count = torch.ones(len(positive), 1)
     if ranker.normalized:  # then λ is that of rk/n, for the n items that take part in each row
         count *= n if where is None else where.sum(-1, keepdim=True).clamp(min=1)
     own = query, item, slopes[0].float() * count[query, 0]
-    rows = scores.detach().reshape(-1, n)
     lam = strength(ranker, *as_ranked(rows, positive, margin, own), where) if ranker.auto else ranker.lam
     gradient = _gradient(found, slopes[0], lam * count)
     if not gradient[query, item].any():

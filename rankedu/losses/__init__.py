@@ -11,7 +11,7 @@ from rankedu.losses.margin import shift_by_margin
 from rankedu.losses.ndcg import NDCGLoss
 from rankedu.losses.on_embeddings import OnEmbeddings
 from rankedu.losses.on_proposals import OnProposals
-from rankedu.losses.recall import RecallLoss
+from rankedu.losses.recall import RecallAtKSurrogateLoss, RecallLoss
 from rankedu.losses.spearman import SpearmanLoss
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "OnEmbeddings",
     "OnProposals",
     "ROADMAPLoss",
+    "RecallAtKSurrogateLoss",
     "RecallLoss",
     "SmoothAPLoss",
     "SpearmanLoss",

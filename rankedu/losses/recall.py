@@ -1,13 +1,16 @@
 """Recall as a loss: recall at every K at once, each K with its weight."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from rankedu.checks import check_choice
-from rankedu.losses.base import RankLoss
+from rankedu._fast.engine import loss_of_positives
+from rankedu._fast.gradient import Part
+from rankedu.checks import check_choice, check_k
+from rankedu.losses.base import RankLoss, answerable
+from rankedu.rankers._pairwise import check_temperature
 
 
 def _loglog(r: Tensor) -> Tensor:
@@ -69,6 +72,76 @@ class RecallLoss(RankLoss):
 
     def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
         return _apply(self.closed_form, ranks - within)
+
+
+class RecallAtKSurrogateLoss(RankLoss):
+    r"""One minus recall at k, of any ranker, with a sigmoid for "within the first k"; the mean over several k.
+
+    .. math:: L = 1 - \frac{1}{|\mathcal{K}|} \sum_{k \in \mathcal{K}} \frac{1}{\min(k, p)} \sum_{i \in \mathrm{rel}}
+              \sigma\Bigl(\frac{k - \mathbf{rk}(\mathbf{y})_i}{T}\Bigr)
+
+    for p relevant items. With ``SigmoidRanker(0.01)`` both steps are sigmoids, as published.
+
+    Parameters
+    ----------
+    ranker, margin, reduction
+        As in :class:`APLoss`.
+    k : int, or several
+        Each ≥ 1.
+    temperature : float
+        T > 0, in units of a rank: how far beyond k an item still has a gradient. As T → 0 an item at rank k counts ½.
+
+    Notes
+    -----
+    Cost, ties and gradient as :class:`APLoss`. No bound: of an item at rank k + 1 it counts a part. Ranks are as given:
+    a query that is left in its own list takes rank 1 from the relevant items. Explained in chapter 17.
+    Raises as :class:`APLoss`, and ValueError for k < 1, no k, or a temperature that is not a finite number > 0.
+    Source: Recall@k Eq. 1.
+
+    >>> from rankedu.rankers import BlackboxRanker
+    >>> scores = torch.tensor([0.9, 0.8, 0.7], requires_grad=True)
+    >>> loss = RecallAtKSurrogateLoss(BlackboxRanker(lam=4.0), k=1)(scores, torch.tensor([False, True, False]))
+    >>> round(loss.item(), 4)  # 1 − σ(1 − 2)
+    0.7311
+    >>> loss.backward()
+    >>> scores.grad
+    tensor([ 0.2500, -0.2500,  0.0000])
+    """
+
+    def __init__(
+        self,
+        ranker: Any,
+        k: int | Sequence[int] = (1, 2, 4, 8, 16),
+        temperature: float = 1.0,
+        margin: float = 0.0,
+        *,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(ranker, margin, reduction=reduction)
+        self.k = tuple(map(check_k, k if isinstance(k, Sequence) else (k,)))
+        if not self.k:
+            raise ValueError("k must be an int or several, got none (try k=(1, 2, 4, 8))")
+        self.temperature = check_temperature(temperature, hint="in units of a rank: try 1.0")
+
+    def extra_repr(self) -> str:
+        return f"k={self.k}, temperature={self.temperature:g}, margin={self.margin:g}"
+
+    def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
+        """What a positive adds; ``within`` is how many its query has."""
+        inside = [((k - ranks) / self.temperature).sigmoid() * (within / within.clamp(max=k)) for k in self.k]
+        return 1 - torch.stack(inside).mean(0)
+
+    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None, *, weight: float = 1.0) -> Tensor:
+        dtype = torch.promote_types(scores.dtype, torch.float32)
+        part = _OfSize(self.formula, answerable(positive).sum(), dtype, weight)
+        return loss_of_positives(self.ranker, part, scores, positive, where, margin=self.margin)
+
+
+class _OfSize(Part):
+    """The formula gets, instead of the ranks among the positives, how many of them their query has."""
+
+    def __call__(self, ranks: Tensor, within: Tensor, size: Tensor) -> Tensor:
+        return super().__call__(ranks, size.to(ranks), size)
 
 
 def _apply(closed_form: Callable[[Tensor], Tensor], r: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ from rankedu.rankers._pairwise import PairwiseRanker
 from rankedu.rankers.base import Ranker
 from rankedu.rankers.blackbox import BlackboxRanker
 from rankedu.rankers.histogram import HistogramRanker
+from rankedu.rankers.identity import IdentityRanker
 from rankedu.rankers.reach import LongStepWarning, NoStepWarning, crossings, suggest_lam
 from rankedu.rankers.registry import RANKERS, Strength, register
 from rankedu.rankers.sigmoid import SigmoidRanker, operating_region
@@ -14,6 +15,7 @@ __all__ = [
     "RANKERS",
     "BlackboxRanker",
     "HistogramRanker",
+    "IdentityRanker",
     "InfimumStep",
     "LongStepWarning",
     "NoStepWarning",

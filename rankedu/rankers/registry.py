@@ -8,6 +8,7 @@ from torch import nn
 
 from rankedu.rankers.blackbox import BlackboxRanker
 from rankedu.rankers.histogram import HistogramRanker
+from rankedu.rankers.identity import IdentityRanker
 from rankedu.rankers.sigmoid import SigmoidRanker
 from rankedu.rankers.supremum import SupremumRanker
 
@@ -111,6 +112,11 @@ register(
     BlackboxRanker,
     Strength("λ", 1e-4, 0.3, 1e3, BlackboxRanker),
     breaks={"slope": "it returns exact ranks with the gradient of their interpolation"},
+)
+register(
+    "identity",
+    IdentityRanker,
+    breaks={"slope": "it returns exact ranks with minus the gradient that comes in"},
 )
 register("sigmoid", SigmoidRanker, Strength("τ", 1e-4, 0.13, 30.0, SigmoidRanker))
 #: The strength of a histogram is the width of its bins; like λ, τ and ε, more of it smooths more.

@@ -16,7 +16,7 @@ from torch import nn
 from rankedu import losses, metrics, reference
 from rankedu.losses import NoPositivesWarning
 from rankedu.metrics import UndefinedMetricWarning
-from rankedu.rankers import BlackboxRanker, HistogramRanker, InfimumStep, SigmoidRanker, SupremumRanker
+from rankedu.rankers import BlackboxRanker, HistogramRanker, IdentityRanker, InfimumStep, SigmoidRanker, SupremumRanker
 from ranklab.contestants import APSVMLoss, ErrorDrivenAPLoss, ProjectionRanker
 
 #: What a loss keeps, unless it `breaks` it with a reason.
@@ -74,6 +74,10 @@ def recall_loss(weights):
     return lambda y, r: reference.recall_loss(y, r, weights)
 
 
+def recall_at_k_loss(ranker):
+    return lambda y, r: 1 - sum(reference.recall_at_k_surrogate(y, r, k, 2.0, ranker) for k in (1, 3)) / 2
+
+
 def h_ap_loss(y, rel):
     return 1 - reference.hierarchical_average_precision(y, rel)
 
@@ -114,6 +118,7 @@ def sup_ap_loss(y, r, **setting):
 
 OfTarget = partial(Case, labels="target", empty=UndefinedMetricWarning)
 AP, RECALL, HAP, NDCG = losses.APLoss, losses.RecallLoss, losses.HAPLoss, losses.NDCGLoss
+RECALL_AT_K = losses.RecallAtKSurrogateLoss
 SOFT = partial(reference.sigmoid_rank, temperature=0.1)
 BLACKBOX, NORMALIZED, SIGMOID = BlackboxRanker(60.0), BlackboxRanker(6.0, normalized=True), SigmoidRanker(0.1)
 LOSSES = {
@@ -131,6 +136,10 @@ LOSSES = {
     ),
     "recall, own W": Case(partial(RECALL, BLACKBOX, weights=torch.sqrt), recall_loss(math.sqrt), breaks=EXACT),
     "recall of a sigmoid": Case(partial(RECALL, SIGMOID, weights=torch.log1p, within_grad=True), breaks=ONCE),
+    "recall@k": Case(partial(RECALL_AT_K, BLACKBOX, (1, 3), 2.0), recall_at_k_loss(reference.rank), breaks=EXACT),
+    "recall@k, double sigmoid": Case(partial(RECALL_AT_K, SIGMOID, (1, 3), 2.0), recall_at_k_loss(SOFT), breaks=ONCE),
+    "ap by identity": Case(partial(AP, IdentityRanker("mean"), 0.125), with_margin(ap_loss, 0.125), breaks=EXACT),
+    "recall by identity": Case(partial(RECALL, IdentityRanker()), recall_loss(reference.W_log), breaks=EXACT),
     "map": Case(
         partial(losses.MAPLoss, BLACKBOX, 0.125),
         breaks=EXACT | WHOLE | {"rows": "its queries are columns", "empty": "the class-agnostic term counts all"},

@@ -1,0 +1,100 @@
+"""Identity with projection: its definition, its limits, and where it and Algorithm 1 agree."""
+
+import numpy as np
+import pytest
+import torch
+from drawn import random, refused
+
+from rankedu import rank, reference
+from rankedu.blackbox import differentiate
+from rankedu.losses import APLoss, RecallLoss
+from rankedu.rankers import BlackboxRanker, IdentityRanker
+from rankedu.solvers import ranking
+
+close = torch.testing.assert_close
+
+
+def passed_on(ranker, scores, incoming):
+    leaf = scores.clone().requires_grad_()
+    ranker(leaf).backward(incoming)
+    return leaf.grad
+
+
+@pytest.mark.parametrize("project", ["none", "mean", "std"])
+def test_it_is_the_reference(project):
+    for seed in range(5):
+        y, g = random(7, seed=seed), random(7, seed=seed + 50)
+        expected = reference.identity_gradient(y.tolist(), g.tolist(), project)
+        close(passed_on(IdentityRanker(project), y, g), torch.tensor(expected, dtype=torch.float64))
+    tied = passed_on(IdentityRanker(project), torch.zeros(3).double(), torch.tensor([1.0, 0, 0]).double())
+    assert tied.tolist() == pytest.approx(reference.identity_gradient([0.0] * 3, [1.0, 0, 0], project))
+
+
+def test_the_mean_is_a_projection_and_std_is_the_slope_of_the_correlation():
+    y, g = random(9), random(9, seed=1)
+    centred = y - y.mean()
+    by_mean, by_std = (passed_on(IdentityRanker(project), y, g) for project in ("mean", "std"))
+    close(passed_on(IdentityRanker("mean"), y, by_mean), -by_mean)
+    close(torch.stack([by_mean.sum(), by_std.sum(), by_std @ centred]), torch.zeros(3).double())
+    leaf = y.clone().requires_grad_()
+    correlation = torch.corrcoef(torch.stack([leaf, g]))[0, 1]
+    (-(g - g.mean()).norm() * correlation).backward()
+    close(by_std, leaf.grad)
+    close(passed_on(IdentityRanker(), 3 * y + 1, g), by_std / 3)
+
+
+def test_for_a_large_lambda_algorithm_1_ranks_the_gradient_instead_of_the_scores():
+    y, g = random(8), random(8, seed=1)
+    meet = [-(y[i] - y[j]) / (g[i] - g[j]) for i in range(8) for j in range(i)]
+    beyond = 1.01 * max(meet).item()
+    found = passed_on(differentiate(ranking, beyond), y, g)
+    close(beyond * found, (rank(g) - rank(y)).double())
+    assert not torch.allclose(passed_on(differentiate(ranking, 0.98 * beyond), y, g) * 0.98 * beyond, beyond * found)
+
+
+@pytest.mark.parametrize("relevant", [1, 3, 7])
+def test_with_a_margin_wider_than_the_scores_and_a_long_step_both_are_one(relevant):
+    """Of an incoming gradient that is one number on the relevant items and 0 elsewhere."""
+    y, c = random(8), 0.5
+    positive = torch.arange(8) < relevant
+    width = (y.max() - y.min()).item()
+    moved = torch.where(positive, y - width, y + width)
+    lam = 1.01 * 3 * width / c
+    found = passed_on(BlackboxRanker(lam), moved, c * positive.double())
+    close(found * lam * c / 8, passed_on(IdentityRanker("mean"), y, c * positive.double()))
+
+
+def test_identity_is_the_mean_of_algorithm_1_over_scores_that_are_spread_evenly_and_wide():
+    """n ∫ p² / width times: the density of a difference at 0, of uniform scores 1 over their width."""
+    g, width, lam = np.array([1.0, 0.2, 0.0, -0.4]), 20.0, 1.0
+    y = width * np.random.default_rng(0).random((400_000, 4))
+    places = [(-x).argsort(1).argsort(1) for x in (y, y + lam * g)]
+    found = width * (places[1] - places[0]).mean(0) / lam
+    expected = 4 * np.array(reference.identity_gradient([0, 0, 0, 0], g.tolist()))
+    assert np.abs(found - expected).max() < 0.15 < np.abs(expected).max()
+
+
+def test_a_perfect_list_is_pushed_on_until_all_relevant_scores_are_one_number_and_all_others_another():
+    relevant = torch.arange(8) < 3
+    for scores, still in ((torch.linspace(1, 0, 8), False), (relevant.float() - 0.3, True)):
+        leaf = scores.double().requires_grad_()
+        RecallLoss(IdentityRanker())(leaf, relevant).backward()
+        assert (leaf.grad.abs().max().item() < 1e-12) == still
+        leaf.grad = None
+        RecallLoss(BlackboxRanker(0.1))(leaf, relevant).backward()
+        assert not leaf.grad.any()
+
+
+def test_fast_and_readable_and_bad_input():
+    scores = random(40, 30, dtype=torch.float32)
+    relevant, where = torch.rand(40, 30, generator=torch.Generator().manual_seed(0)) < 0.4, torch.arange(30) % 7 > 0
+    where = where.expand(40, 30)
+    for project in ("none", "mean", "std"):
+        found = []
+        for dtype in (torch.float32, torch.float64):  # packed keys, and by the definition
+            leaf = scores.detach().to(dtype).clone().requires_grad_()
+            APLoss(IdentityRanker(project), margin=0.1)(leaf, relevant, where=where).backward()
+            found.append(leaf.grad.double())
+        close(*found, rtol=1e-4, atol=1e-7)
+        assert found[0].any() and not found[0][~where].any()
+    refused((lambda: IdentityRanker("sphere"), ValueError, "project must be .*none.*mean.*std.*got 'sphere'"))

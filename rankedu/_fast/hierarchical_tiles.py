@@ -21,8 +21,8 @@ from torch import Tensor
 from rankedu._fast import packed
 from rankedu._fast.gradient import wanted, with_gradient
 from rankedu._fast.steps import step_then_slope_, sum_and_slope_
-from rankedu._fast.tiles import cut, made_finite, tile_size
-from rankedu.rankers._pairwise import PairwiseRanker
+from rankedu._fast.tiles import cut, tile_size
+from rankedu.rankers._pairwise import PairwiseRanker, made_finite
 from rankedu.rankers.supremum import SupremumRanker
 from rankedu.ranks import Descending
 

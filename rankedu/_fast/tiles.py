@@ -21,7 +21,7 @@ from torch import Tensor
 
 from rankedu._fast.gradient import Part, wanted, with_gradient
 from rankedu._fast.steps import sum_and_slope_
-from rankedu.rankers._pairwise import PairwiseRanker, bounded
+from rankedu.rankers._pairwise import PairwiseRanker, made_finite
 
 #: Pairs of scores in a tile: on a CPU it stays in the cache, on a GPU it is worth a launch.
 TILE = {"cpu": 1 << 18, "cuda": 1 << 24}
@@ -136,13 +136,6 @@ def _table(values: Tensor, tile: Tile, like: Tensor) -> Tensor:
     if tile.real is None:
         return values.view_as(like)
     return torch.zeros_like(like).masked_scatter_(tile.real[:, tile.number.start : tile.number.stop], values)
-
-
-def made_finite(scores: Tensor, where: Tensor | None) -> Tensor:
-    """The very scores, if they are finite; else, who takes no part at 0 and infinities cut off."""
-    if all(map(math.isfinite, torch.aminmax(scores))):
-        return scores
-    return bounded(scores if where is None else scores.masked_fill(~where, 0.0))
 
 
 def find(positive: Tensor) -> Positives:

@@ -1,5 +1,7 @@
 """Ranks by comparing every two scores: the staircase of the comparison may be replaced by any other step."""
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -47,6 +49,13 @@ def bounded(scores: Tensor) -> Tensor:
     """Infinite scores as very large ones: equal ones then differ by 0, not by NaN. They have no gradient."""
     largest = torch.finfo(scores.dtype).max / 4
     return scores.clamp(-largest, largest)
+
+
+def made_finite(scores: Tensor, where: Tensor | None) -> Tensor:
+    """The very scores, if they are finite; else, who takes no part at 0 and infinities cut off."""
+    if all(map(math.isfinite, torch.aminmax(scores))):
+        return scores
+    return bounded(scores if where is None else scores.masked_fill(~where, 0.0))
 
 
 def check_temperature(temperature: float, hint: str = "in units of a score: try 0.01; the limit is rank()") -> float:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from rankedu._fast.gradient import once
 from rankedu.checks import check_choice
-from rankedu.rankers._pairwise import bounded
+from rankedu.rankers._pairwise import made_finite
 from rankedu.rankers.base import Ranker, wide
 from rankedu.ranks import rank
 
@@ -55,26 +55,28 @@ class IdentityRanker(Ranker):
 
     def backward_of(self, scores: Tensor, gradient: Tensor, members: Tensor | None = None) -> Tensor:
         """What the scores get of a gradient by the ranks, (..., n) both; 0 outside the members."""
-        here = torch.ones_like(gradient, dtype=torch.bool) if members is None else members
-        slopes = gradient.masked_fill(~here, 0.0)
-        if self.project != "none":
-            slopes = _centred(slopes, here)
+        if members is not None:
+            gradient = gradient.masked_fill(~members, 0.0)
+        if self.project == "none":
+            return -gradient
+        count = scores.shape[-1] if members is None else members.sum(-1, keepdim=True).clamp(min=1)
+        result = gradient.sum(-1, keepdim=True) / count - gradient
         if self.project == "std":
-            centred = _centred(bounded(scores), here)
+            finite = made_finite(scores, members)
+            values = finite if members is None else finite.masked_fill(~members, 0.0)
+            centred = values - values.sum(-1, keepdim=True) / count
+            if members is not None:
+                centred.masked_fill_(~members, 0.0)
             length = torch.linalg.vector_norm(centred, dim=-1, keepdim=True)
-            unit = torch.where(length > 0, centred / length, 0.0)
-            slopes = torch.where(length > 0, (slopes - (slopes * unit).sum(-1, keepdim=True) * unit) / length, 0.0)
-        return -slopes.masked_fill(~here, 0.0)
+            along = (gradient * centred).sum(-1, keepdim=True) / length.square()
+            result.addcmul_(centred, along).div_(length)
+            if not length.all():
+                result.masked_fill_(length == 0, 0.0)
+        return result if members is None else result.masked_fill_(~members, 0.0)
 
     def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
         ranks: Tensor = _Identity.apply(wide(scores), members, self)
         return ranks
-
-
-def _centred(values: Tensor, here: Tensor) -> Tensor:
-    values = values.masked_fill(~here, 0.0)
-    count = here.sum(-1, keepdim=True).clamp(min=1)
-    return (values - values.sum(-1, keepdim=True) / count).masked_fill(~here, 0.0)
 
 
 class _Identity(torch.autograd.Function):

@@ -80,7 +80,7 @@ class RecallAtKSurrogateLoss(RankLoss):
     .. math:: L = 1 - \frac{1}{|\mathcal{K}|} \sum_{k \in \mathcal{K}} \frac{1}{\min(k, p)} \sum_{i \in \mathrm{rel}}
               \sigma\Bigl(\frac{k - \mathbf{rk}(\mathbf{y})_i}{T}\Bigr)
 
-    for p relevant items. With ``SigmoidRanker(0.01)`` both steps are sigmoids, as published.
+    for p relevant items. With ``SigmoidRanker(0.01)`` both steps are sigmoids, as Patel et al. published it in 2022.
 
     Parameters
     ----------
@@ -96,7 +96,6 @@ class RecallAtKSurrogateLoss(RankLoss):
     Cost, ties and gradient as :class:`APLoss`. No bound: of an item at rank k + 1 it counts a part. Ranks are as given:
     a query that is left in its own list takes rank 1 from the relevant items. Explained in chapter 17.
     Raises as :class:`APLoss`, and ValueError for k < 1, no k, or a temperature that is not a finite number > 0.
-    Source: Recall@k Eq. 1.
 
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.9, 0.8, 0.7], requires_grad=True)

@@ -28,6 +28,7 @@ class Paper(NamedTuple):
     title: str
     cite: str
     versions: str
+    since: bool = False  # later than the five, and not listed in full
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,9 @@ def printed() -> tuple[tuple[Paper, tuple[Item, ...]], ...]:
     """The papers, and the items that each of them numbers, in the order of `sources.yaml`."""
     found = []
     for one in yaml.safe_load((ROOT / "book" / "data" / "sources.yaml").read_text(encoding="utf-8")):
-        paper = Paper(one["paper"], one["title"], one["cite"], " ".join(one["versions"].split()))
+        paper = Paper(
+            one["paper"], one["title"], one["cite"], " ".join(one["versions"].split()), one.get("since", False)
+        )
         found.append((paper, tuple(_item(paper.name, *pair) for pair in one["items"].items())))
     return tuple(found)
 

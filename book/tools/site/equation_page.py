@@ -34,7 +34,7 @@ def markdown() -> str:
 
 def counted() -> str:
     """How much there is, and how much of it is treated."""
-    listed = [item for _, of_paper in printed() for item in of_paper]
+    listed = [item for paper, of_paper in printed() if not paper.since for item in of_paper]
     left = sum(bool(item.why) for item in listed)
     return (
         f"The texts number {len(listed)} items. The book treats {len(listed) - left} of them, in {len(paper_maps())} "

@@ -1,0 +1,129 @@
+"""Figures of chapter 17: what identity descends, soft ranks side by side, and the table of the whole book."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from matplotlib.figure import Figure
+
+from rankbook.ch17_since_then import study
+from rankbook.kit import style
+from rankbook.kit.relief import draw_blocks, view
+from rankbook.kit.timing import in_turns
+from rankedu.landscapes import interpolated_landscape
+
+TITLES = {"interpolation": "interpolation, λ = 0.3", "mean": "identity, mean out", "std": "identity, length out"}
+
+
+def landscapes(lam: float = 0.3, arrows: int = 12) -> Figure:
+    """What is descended on the section of chapter 4, above as a block, below the step of descent."""
+    made, axes = style.figure(2, 3, width=7.2, height=5.0)
+    seen, facts = view(360), []
+    heights = [interpolated_landscape(seen.section, seen.coefficients, lam)]
+    heights += [study.surface(seen, kind) for kind in ("mean", "std")]
+    draw_blocks(list(axes[0]), seen, heights, list(TITLES.values()))
+    side = seen.section.extent
+    for axis, (kind, title) in zip(axes[1], TITLES.items(), strict=True):
+        step = study.field(seen, kind, lam)
+        still = (np.linalg.norm(step, axis=-1) < 1e-9)[seen.inside].mean()
+        away = _turn(step, seen.inside)
+        facts.append(f"{title}: no step on {still:.0%}, directions within {away:.0f} degrees of their mean")
+        shown = np.where(seen.inside, seen.staircase, np.nan)
+        axis.imshow(shown, origin="lower", extent=(-side, side, -side, side), cmap=style.bands(8))
+        every = slice(len(step) // arrows // 2, None, len(step) // arrows)
+        x, y = np.meshgrid(*(part[every] for part in seen.section.axes()))
+        here, there = seen.inside[every, every], step[every, every]
+        far = np.linalg.norm(there[here], axis=-1).max()
+        axis.quiver(x[here], y[here], *(there[here] / far).T, scale=12, width=0.008, color=style.BLACK)
+        axis.set_axis_off()
+    return style.describe(
+        made,
+        "Three blocks over the same square of score vectors, and three maps of the loss with the steps of descent. "
+        "Left an uneven surface of facets with several basins, in the middle an inclined plane, right a surface "
+        f"that is nearly one. {'. '.join(facts)}.",
+    )
+
+
+def _turn(step: Any, inside: Any) -> float:
+    """The largest angle, in degrees, between a step and their mean direction; of those that are steps."""
+    there = step[inside]
+    there = there[np.linalg.norm(there, axis=-1) > 1e-9]
+    unit = there / np.linalg.norm(there, axis=-1, keepdims=True)
+    mean = unit.mean(0) / np.linalg.norm(unit.mean(0))
+    return float(np.degrees(np.arccos(np.clip((unit @ mean).min(), -1, 1))))
+
+
+def soft_ranks(lengths: tuple[int, ...] = (256, 512, 1024, 2048), temperature: float = 0.1) -> Figure:
+    """Value and slope of an item's rank as it moves past five others, and the time for longer lists."""
+    made, (left, middle, right) = style.figure(1, 3, width=7.2, height=3.6)
+    looks, facts = style.looks(study.SOFT, markersize=5), []
+    seconds: dict[str, dict[int, float]] = {name: {} for name in study.SOFT}
+    for n in lengths:
+        y = torch.randn(n, generator=torch.Generator().manual_seed(n), requires_grad=True)
+
+        def both(name: str, y: torch.Tensor = y) -> None:
+            torch.autograd.grad(study.SOFT[name](y, temperature).sum(), y)
+
+        for name, taken in in_turns({name: lambda name=name: both(name) for name in study.SOFT}, 3).items():
+            seconds[name][n] = taken
+    for name, look in looks.items():
+        x, ranks, slope = study.moving(name, temperature)
+        line = {key: look[key] for key in ("color", "linestyle")}
+        left.plot(x, ranks, label=name, **line)
+        middle.plot(x, -slope, **line)
+        right.loglog(lengths, list(seconds[name].values()), **look)
+        facts.append(f"{name}: from {ranks[0]:.2f} to {ranks[-1]:.2f}, steepest {-slope.min():.1f}")
+    exact = 1 + (np.array(study.STANDING) > x[:, None]).sum(1)
+    left.plot(x, exact, color=style.GREY, linewidth=1, zorder=0)
+    left.set(xlabel="its score", title="soft rank of one item")
+    middle.set(xlabel="its score", title="− slope")
+    right.set(xlabel="items", title="seconds")
+    style.xticks(right, lengths)
+    style.legend_below(made, left)
+    return style.describe(
+        made,
+        f"Left, the soft rank of an item that moves past five others, beside the staircase of its rank; in the middle "
+        f"minus its slope; right the time of value and gradient by the length of the list. {'. '.join(facts)}.",
+    )
+
+
+class Row(NamedTuple):
+    """A method in the table of the whole book."""
+
+    name: str
+    exact: bool  #: Its value is that of the true ranks, without ties.
+    gradient: str
+    bound: bool  #: The loss is never below the true one, without ties.
+    settings: str
+    cost: str  #: For p relevant of n items.
+    chapter: int
+
+
+#: Whether `exact` and `bound` are right is tested on random lists, for those that the library has.
+METHODS = (
+    Row("interpolation: recall, AP, H-AP, NDCG", True, "of the interpolation", True, "λ, margin", "n log n", 4),
+    Row("identity with projection", True, "minus what comes in, projected", True, "none (margin)", "n log n", 17),
+    Row("Smooth-AP", False, "its own", False, "τ", "np", 9),
+    Row("FastAP", False, "its own", False, "bins", "n·bins", 10),
+    Row("SoDeep", False, "its own", False, "the network", "n", 11),
+    Row("projection on the permutahedron", False, "its own", False, "ε", "n log n", 12),
+    Row("NeuralSort, SoftSort", False, "its own", False, "τ", "n²", 17),
+    Row("LapSum", False, "its own", False, "τ", "n log n", 17),
+    Row("SupAP, HAPPIER, SupRank: start ≥ ½, offset ≥ 1", False, "its own", True, "τ, ρ, δ, start, offset", "np", 14),
+    Row("the same with start 0", False, "its own", False, "τ, ρ, δ", "np", 14),
+    Row("recall at k by two sigmoids", False, "its own", False, "k, τ, T", "np", 17),
+    Row("LambdaLoss", False, "its own, ranks held", True, "τ", "n²", 17),
+    Row("averages (SOAP)", False, "with remembered ranks", False, "γ, τ", "np, and np numbers kept", 17),
+    Row("AP-SVM", False, "its own", True, "none", "n log p", 12),
+    Row("error-driven AP", False, "the errors of the pairs", False, "δ", "np", 12),
+)
+
+
+def whole_book() -> str:
+    """The table, as Markdown."""
+    lines = ["| method | value exact? | gradient | bound? | to set | time | chapter |", "|---|---|---|---|---|---|---|"]
+    for row in METHODS:
+        told = ("yes" if row.exact else "no", row.gradient, "equal" if row.exact else "yes" if row.bound else "no")
+        where = f"[{row.chapter}](#ch-{row.chapter:02d})"
+        lines.append(f"| {row.name} | {' | '.join(told)} | {row.settings} | {row.cost} | {where} |")
+    return "\n".join(lines)

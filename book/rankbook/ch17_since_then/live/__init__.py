@@ -1,0 +1,1 @@
+"""What the reader drags on these pages."""

@@ -1,0 +1,86 @@
+"""Chapter 17: two rankers side by side, and whom each of them pushes."""
+
+from rankbook.kit.live.marks import NAMES, along, arrow, button, handle, item, line, scaled, scene, slider, text
+from rankbook.kit.live.runs import ask
+from rankedu.reference import identity_gradient, rank, rank_gradient
+
+START = {
+    "scores": [0.9, 0.7, 0.6, 0.4, 0.3],
+    "relevance": [False, True, False, False, True],
+    "log_lam": -0.6,
+    "project": "mean",
+    "guess": "",
+    "tick": False,
+}
+LEFT, RIGHT, LONGEST = 34, 446, 70
+LANES = (176, 252)
+
+
+def whom(state):
+    """In a perfect list, who still pushes? Guess, then drag the relevant items (discs) to the right of the others."""
+    y, relevant, lam = state["scores"], state["relevance"], 10 ** state["log_lam"]
+    incoming = [1.0 if r else 0.0 for r in relevant]
+    steps = [
+        [-slope for slope in rank_gradient(y, incoming, lam)],
+        [-slope for slope in identity_gradient(y, incoming, state["project"])],
+    ]
+    least = min([score for score, r in zip(y, relevant) if r])
+    perfect = least > max([score for score, r in zip(y, relevant) if not r])
+    pushed = [max([abs(step) for step in lane]) > 1e-9 for lane in steps]
+    ranks = rank(y)
+    shown = {**state, "lam": lam, "ranks": ranks, "steps": steps, "pushed": pushed, "perfect": perfect}
+    marks = [
+        text(LEFT, 18, "scores; the loss is the sum of the ranks of the discs"),
+        line([(LEFT, 52), (RIGHT, 52)], "axis"),
+    ]
+    handles = []
+    for i, score in enumerate(y):
+        x = across(score)
+        marks += [item(x, 52, relevant[i], 8), text(x, 80, NAMES[i], "small", "middle")]
+        says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {score:.2f}, rank {ranks[i]}"
+        handles.append(handle(f"Item {NAMES[i]}", x, 52, says, [along("x", "scores", i, 0, 1, LEFT, RIGHT)]))
+    track, knob = slider("λ", state["log_lam"], f"{lam:.2f}", 116, along("x", "log_lam", None, -1.5, 1, 100, RIGHT))
+    marks += [text(LEFT, 120, f"λ = {lam:.2f}"), *track]
+    titles = [
+        "Algorithm 1",
+        "identity, mean taken out" if state["project"] == "mean" else "identity, mean and length taken out",
+    ]
+    for number, y_of_lane in enumerate(LANES):
+        marks += lane(titles[number], y_of_lane, y, relevant, steps[number], state["guess"] != "")
+    right = ["identity"] if perfect and pushed[1] and not pushed[0] else []
+    right = ["neither"] if perfect and not pushed[1] else right
+    question = ask(
+        "In a perfect list, who still pushes?", ["Algorithm 1", "identity", "both", "neither"], state["guess"], right
+    )
+    buttons = [
+        button("Mean taken out", {"project": "mean"}, state["project"] == "mean"),
+        button("And the length", {"project": "std"}, state["project"] == "std"),
+        button("Start anew", START),
+    ]
+    return scene(shown, 292, marks, [*handles, knob], buttons, words(shown), "", question)
+
+
+def across(score):
+    return scaled(score, 0, 1, LEFT, RIGHT)
+
+
+def lane(title, height, y, relevant, steps, asked):
+    """The items once more, each with its step; the longest of a lane is as long as that of the other."""
+    longest = max([abs(step) for step in steps])
+    marks = [text(LEFT, height - 26, title, "small"), line([(LEFT, height), (RIGHT, height)], "axis")]
+    for i, score in enumerate(y):
+        marks.append(item(across(score), height, relevant[i], 5))
+        if asked and longest > 1e-9:
+            x, reach = across(score), LONGEST * steps[i] / longest
+            marks.append(arrow(x, height + 14, x + reach, height + 14, "positive" if relevant[i] else "negative"))
+    if asked and longest <= 1e-9:
+        marks.append(text(RIGHT, height - 26, "pushes nobody", "small", "end"))
+    return marks
+
+
+def words(shown):
+    """The picture for those who do not see it."""
+    by = [", ".join([f"{NAMES[i]} {step:+.2f}" for i, step in enumerate(lane)]) for lane in shown["steps"]]
+    told = f" Steps by Algorithm 1: {by[0]}. By identity: {by[1]}." if shown["guess"] else " Who is pushed?"
+    kind = "a perfect list" if shown["perfect"] else "not a perfect list"
+    return f"Five scores, two of them relevant, {kind}, with λ = {shown['lam']:.2f}.{told}"

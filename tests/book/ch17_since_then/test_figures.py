@@ -1,0 +1,153 @@
+"""What the figures, the study, the slider and the table of chapter 17 claim, in numbers."""
+
+import numpy as np
+import pytest
+import torch
+
+from rankbook.ch17_since_then import explorables, figures, study
+from rankbook.ch17_since_then.live import whom
+from rankbook.kit import linear_maps, style
+from rankbook.kit.relief import view
+from rankedu import losses, reference
+from rankedu.rankers import BlackboxRanker, IdentityRanker, SigmoidRanker
+from ranklab.contestants import APSVMLoss, ErrorDrivenAPLoss
+
+Y, G = np.array([0.9, 0.7, 0.6, 0.4, 0.3]), np.array([0.0, 1, 0, 0, 1])
+
+
+@pytest.mark.parametrize("lam", [0.05, 0.25, 4.0])
+def test_a_gradient_is_the_sum_over_the_pairs(lam):
+    found = study.pairs(Y, G, lam)
+    expected = reference.rank_gradient(Y.tolist(), G.tolist(), lam), reference.identity_gradient(Y.tolist(), G.tolist())
+    for table, gradient in zip(found, expected, strict=True):
+        assert np.allclose(table, -table.T) and np.allclose(table.sum(1), -np.array(gradient))
+
+
+def test_the_steps_of_identity_go_down_what_is_drawn():
+    seen = view(60)
+    for kind in ("mean", "std"):
+        height, step = study.surface(seen, kind), study.field(seen, kind)
+        side = seen.section.axes()[0]
+        slope = np.stack(np.gradient(height, side, side)[::-1], -1)[1:-1, 1:-1]
+        step = step[1:-1, 1:-1]
+        cosine = -(slope * step).sum(-1) / np.linalg.norm(slope, axis=-1) / np.linalg.norm(step, axis=-1)
+        assert cosine.min() > 0.99
+        assert np.ptp(height[seen.inside]) == pytest.approx(np.ptp(seen.staircase[seen.inside]))
+    told = style.description(figures.landscapes())
+    assert "identity, mean out: no step on 0%, directions within 0 degrees" in told
+
+
+def test_noise_moves_every_score_by_half_of_alpha():
+    moved = study.noisy(lambda scores, *_: scores, 0.2)(torch.zeros(50, 40), torch.zeros(0), torch.zeros(0))
+    assert moved.abs().unique().tolist() == pytest.approx([0.1]) and abs(moved.mean()) < 0.01
+
+
+@pytest.mark.filterwarnings("ignore:lam must")
+@pytest.mark.parametrize("name", study.ARMS)
+def test_every_arm_is_a_loss_with_a_gradient(name):
+    make, strengths = study.ARMS[name]
+    scores = torch.rand(12, 12, generator=torch.Generator().manual_seed(0), dtype=torch.float64).requires_grad_()
+    label, itself = torch.arange(12) // 4, torch.eye(12).bool()
+    for strength in strengths:
+        make(strength)(scores, label[:, None] == label, ~itself).backward()
+        assert scores.grad.any() and not scores.grad[itself].any()
+        scores.grad = None
+
+
+def test_counts_and_averages():
+    """Of sigmoids as the library's; and what nothing is remembered of is the gradient of AP, with a scaled count."""
+    scores = torch.rand(3, 8, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64).requires_grad_()
+    within, above = study.soft_counts(scores)
+    label = torch.arange(8) // 4
+    relevance, others = (label[:, None] == label).expand(3, -1, -1), ~torch.eye(8).bool().expand(3, -1, -1)
+    ranks = SigmoidRanker(study.TEMPERATURE)(scores, where=others)[relevance & others]
+    assert torch.allclose((within + above).flatten(), ranks)
+    chosen = torch.tensor([[0, 1], [1, 2], [2, 0]])
+    averages = study.Averages(1.0, (1, 3), classes=3)
+    value = averages((within[None], above[None]), chosen)
+    plain = study.average_precision_loss((within, 2 * above))
+    found, expected = (torch.autograd.grad(x, scores, retain_graph=True)[0] for x in (value, plain))
+    assert torch.allclose(found, expected) and averages.above.isnan().any()
+    kept, slow = averages.above.clone(), study.Averages(0.25, (1, 3), classes=3)
+    slow.above = 2 * kept
+    slow((within[None], above[None]), chosen)
+    assert torch.allclose(slow.above, 1.75 * kept, equal_nan=True)
+
+
+def test_an_average_repairs_the_value_of_small_batches():
+    found = study.estimates()
+    off = {name: np.abs(value - found["whole set"]).mean() for name, value in found.items()}
+    assert off["averages"] < 0.03 < 0.3 < off["small batches"]
+    assert all(len(value) == linear_maps.STARTS for value in found.values())
+
+
+def test_soft_ranks_are_the_reference_and_the_two_matrices_give_ranks_that_rise_with_the_score():
+    y = torch.randn(9, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    plain = {
+        "sigmoid": lambda y: reference.sigmoid_rank(y, 0.3),
+        "NeuralSort": lambda y: reference.place_of(reference.neural_sort(y, 0.3)),
+        "SoftSort": lambda y: reference.place_of(reference.soft_sort(y, 0.3)),
+        "LapSum": lambda y: reference.lap_sum_rank(y, 0.3),
+    }
+    for name, ranks in study.SOFT.items():
+        assert ranks(y, 0.3).tolist() == pytest.approx(plain[name](y.tolist())), name
+        rises = study.moving(name)[2].max() > 0.01
+        assert rises == (name in ("NeuralSort", "SoftSort"))
+    far = torch.tensor([1e4, 0.0, -1e4], dtype=torch.float64)
+    assert study.lap_sum(far, 0.1).tolist() == pytest.approx([1, 2, 3])
+
+
+#: For rows of the table: a loss, and whose true loss it shall bound.
+HELD = {
+    "interpolation": losses.APLoss(BlackboxRanker(1.0)),
+    "identity with projection": losses.APLoss(IdentityRanker()),
+    "Smooth-AP": losses.SmoothAPLoss(0.1),
+    "FastAP": losses.FastAPLoss(5),
+    "SupAP": losses.SupAPLoss(),
+    "the same with start 0": losses.SupAPLoss(start=0.0),
+    "recall at k": losses.RecallAtKSurrogateLoss(SigmoidRanker(0.01), k=1),
+    "AP-SVM": APSVMLoss(),
+    "error-driven AP": ErrorDrivenAPLoss(0.5),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_the_table_says_what_is_exact_and_what_is_a_bound(name):
+    [row] = [row for row in figures.METHODS if row.name.startswith(name)]
+    generator, exact, bound = torch.Generator().manual_seed(0), [], []
+    for spread in (0.005, 0.1, 0.4):
+        for _ in range(60):
+            y = (spread * torch.randn(6, generator=generator, dtype=torch.float64)).clamp(-1, 1)
+            relevant = torch.rand(6, generator=generator) < 0.4
+            relevant[int(torch.randint(6, (1,), generator=generator))] = True
+            labels = y.tolist(), relevant.tolist()
+            best = min(reference.rank(labels[0])[i] for i in range(6) if relevant[i])
+            true = float(best > 1) if name == "recall at k" else 1 - reference.average_precision(*labels)
+            value = HELD[name](y, relevant).item()
+            exact.append(abs(value - true) < 1e-9)
+            bound.append(value >= true - 1e-9)
+    assert (all(exact), all(bound)) == (row.exact, row.bound or row.exact)
+
+
+def test_the_table_has_every_method_once_with_its_chapter():
+    lines = figures.whole_book().splitlines()
+    assert len(lines) == 2 + len(figures.METHODS) == 2 + len({row.name for row in figures.METHODS})
+    assert all(line.count("|") == 8 for line in lines)
+
+
+def test_the_slider_s_goals_can_be_reached():
+    told = style.description(explorables.who_pushes_whom(lam=0.3, margin=0.0))
+    assert "24 pairs" in told and "10 of them" in told and "identity 24" in told
+    assert "Algorithm 1 pushes 10 of them" in style.description(explorables.who_pushes_whom(lam=10.0, margin=0.0))
+    assert "Algorithm 1 pushes 0 of them" in style.description(explorables.who_pushes_whom(lam=0.03, margin=0.0))
+    assert "Algorithm 1 pushes 24 of them" in style.description(explorables.who_pushes_whom(lam=10.0, margin=1.2))
+
+
+def test_in_a_perfect_list_identity_pushes_until_two_values_are_left():
+    state = {**whom.START, "guess": "identity", "scores": [0.5, 0.9, 0.3, 0.2, 0.8]}
+    shown = whom.whom(state)
+    assert shown["state"]["pushed"] == [False, True] and "Right" in shown["found"]
+    two = whom.whom({**state, "scores": [0.2, 0.9, 0.2, 0.2, 0.9], "project": "std"})
+    assert two["state"]["pushed"] == [False, False] and "neither" in two["found"]
+    first = whom.whom(whom.START)["state"]
+    assert first["steps"][1] == pytest.approx([-0.4, 0.6, -0.4, -0.4, 0.6]) and not first["perfect"]

@@ -1,5 +1,6 @@
 """Figures of chapter 17: what identity descends, soft ranks side by side, and the table of the whole book."""
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,7 +65,7 @@ def soft_ranks(lengths: tuple[int, ...] = (256, 512, 1024, 2048), temperature: f
         def both(name: str, y: torch.Tensor = y) -> None:
             torch.autograd.grad(study.SOFT[name](y, temperature).sum(), y)
 
-        for name, taken in in_turns({name: lambda name=name: both(name) for name in study.SOFT}, 3).items():
+        for name, taken in in_turns({name: functools.partial(both, name) for name in study.SOFT}, 3).items():
             seconds[name][n] = taken
     for name, look in looks.items():
         x, ranks, slope = study.moving(name, temperature)
@@ -119,11 +120,13 @@ METHODS = (
 )
 
 
-def whole_book() -> str:
-    """The table, as Markdown."""
+def whole_book() -> Any:
+    """The table."""
+    from IPython.display import Markdown
+
     lines = ["| method | value exact? | gradient | bound? | to set | time | chapter |", "|---|---|---|---|---|---|---|"]
     for row in METHODS:
         told = ("yes" if row.exact else "no", row.gradient, "equal" if row.exact else "yes" if row.bound else "no")
         where = f"[{row.chapter}](#ch-{row.chapter:02d})"
         lines.append(f"| {row.name} | {' | '.join(told)} | {row.settings} | {row.cost} | {where} |")
-    return "\n".join(lines)
+    return Markdown("\n".join(lines))

@@ -52,7 +52,10 @@ def field(seen: View, kind: str, lam: float = 0.3) -> Array:
 
 
 def noisy(loss: Loss, alpha: float) -> Loss:
-    """The margin of the paper: every score is moved by half of α, up or down by chance."""
+    """The margin of the paper: every score is moved by half of α, up or down by chance.
+
+    Source: Identity Sec. 3.6.
+    """
     generator = torch.Generator().manual_seed(5)
 
     def moved(scores: Tensor, relevance: Tensor, where: Tensor) -> Tensor:
@@ -84,7 +87,10 @@ ARMS: Mapping[str, tuple[Callable[[float], Loss], Sequence[float]]] = {
 
 @functools.cache
 def compared() -> Comparison:
-    """R@1 on new classes of the linear maps of chapter 7, each start at its own strength and rate."""
+    """R@1 on new classes of the linear maps of chapter 7, each start at its own strength and rate.
+
+    Source: Identity Tab. 3.
+    """
     label = torch.arange(linear.BATCH).repeat_interleave(linear.OF_EACH)
     others = ~torch.eye(len(label)).bool()
 

@@ -149,7 +149,7 @@ def as_ranked(
     query, item, slope = own
     gradient = torch.zeros_like(rows)
     gradient[query, item] = slope
-    return rows + torch.where(positive, -margin / 2, margin / 2), gradient
+    return rows + torch.where(positive, -margin / 2, margin / 2) if margin else rows, gradient
 
 
 def strength(ranker: Any, scores: Tensor, gradient: Tensor, members: Tensor | None) -> float:

@@ -12,8 +12,10 @@ START = {
     "guess": "",
     "tick": False,
 }
-LEFT, RIGHT, LONGEST = 34, 446, 70
-LANES = (176, 252)
+#: A perfect list.
+TELLING = {"scores": [0.5, 0.9, 0.3, 0.2, 0.8]}
+LEFT, RIGHT, LONGEST = 48, 432, 44
+LANES = (178, 274)
 
 
 def whom(state):
@@ -21,8 +23,8 @@ def whom(state):
     y, relevant, lam = state["scores"], state["relevance"], 10 ** state["log_lam"]
     incoming = [1.0 if r else 0.0 for r in relevant]
     steps = [
-        [-slope for slope in rank_gradient(y, incoming, lam)],
-        [-slope for slope in identity_gradient(y, incoming, state["project"])],
+        [0.0 - slope for slope in rank_gradient(y, incoming, lam)],
+        [0.0 - slope for slope in identity_gradient(y, incoming, state["project"])],
     ]
     least = min([score for score, r in zip(y, relevant) if r])
     perfect = least > max([score for score, r in zip(y, relevant) if not r])
@@ -39,7 +41,7 @@ def whom(state):
         marks += [item(x, 52, relevant[i], 8), text(x, 80, NAMES[i], "small", "middle")]
         says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {score:.2f}, rank {ranks[i]}"
         handles.append(handle(f"Item {NAMES[i]}", x, 52, says, [along("x", "scores", i, 0, 1, LEFT, RIGHT)]))
-    track, knob = slider("λ", state["log_lam"], f"{lam:.2f}", 116, along("x", "log_lam", None, -1.5, 1, 100, RIGHT))
+    track, knob = slider("λ", state["log_lam"], f"{lam:.2f}", 116, along("x", "log_lam", None, -1.5, 1, 132, RIGHT))
     marks += [text(LEFT, 120, f"λ = {lam:.2f}"), *track]
     titles = [
         "Algorithm 1",
@@ -57,7 +59,7 @@ def whom(state):
         button("And the length", {"project": "std"}, state["project"] == "std"),
         button("Start anew", START),
     ]
-    return scene(shown, 292, marks, [*handles, knob], buttons, words(shown), "", question)
+    return scene(shown, 326, marks, [*handles, knob], buttons, words(shown), "", question)
 
 
 def across(score):
@@ -71,8 +73,9 @@ def lane(title, height, y, relevant, steps, asked):
     for i, score in enumerate(y):
         marks.append(item(across(score), height, relevant[i], 5))
         if asked and longest > 1e-9:
-            x, reach = across(score), LONGEST * steps[i] / longest
-            marks.append(arrow(x, height + 14, x + reach, height + 14, "positive" if relevant[i] else "negative"))
+            x, y_of_arrow = across(score), height + 13 + 7 * i
+            reach = x + LONGEST * steps[i] / longest
+            marks.append(arrow(x, y_of_arrow, reach, y_of_arrow, "positive" if relevant[i] else "negative"))
     if asked and longest <= 1e-9:
         marks.append(text(RIGHT, height - 26, "pushes nobody", "small", "end"))
     return marks

@@ -55,24 +55,25 @@ class IdentityRanker(Ranker):
 
     def backward_of(self, scores: Tensor, gradient: Tensor, members: Tensor | None = None) -> Tensor:
         """What the scores get of a gradient by the ranks, (..., n) both; 0 outside the members."""
-        if members is not None:
-            gradient = gradient.masked_fill(~members, 0.0)
+        out = None if members is None else ~members
+        if out is not None:
+            gradient = gradient.masked_fill(out, 0.0)
         if self.project == "none":
             return -gradient
         count = scores.shape[-1] if members is None else members.sum(-1, keepdim=True).clamp(min=1)
         result = gradient.sum(-1, keepdim=True) / count - gradient
         if self.project == "std":
-            finite = made_finite(scores, members)
-            values = finite if members is None else finite.masked_fill(~members, 0.0)
-            centred = values - values.sum(-1, keepdim=True) / count
-            if members is not None:
-                centred.masked_fill_(~members, 0.0)
-            length = torch.linalg.vector_norm(centred, dim=-1, keepdim=True)
-            along = (gradient * centred).sum(-1, keepdim=True) / length.square()
-            result.addcmul_(centred, along).div_(length)
-            if not length.all():
-                result.masked_fill_(length == 0, 0.0)
-        return result if members is None else result.masked_fill_(~members, 0.0)
+            centred = made_finite(scores, members)
+            centred = centred.clone() if out is None else centred.masked_fill(out, 0.0)
+            centred -= centred.sum(-1, keepdim=True) / count
+            if out is not None:
+                centred.masked_fill_(out, 0.0)
+            square = centred.square().sum(-1, keepdim=True)
+            along = (gradient * centred).sum(-1, keepdim=True) / square
+            result.addcmul_(centred, along).mul_(square.rsqrt())
+            if not square.all():
+                result.masked_fill_(square == 0, 0.0)
+        return result if out is None else result.masked_fill_(out, 0.0)
 
     def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
         ranks: Tensor = _Identity.apply(wide(scores), members, self)

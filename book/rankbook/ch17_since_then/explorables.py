@@ -47,7 +47,7 @@ def who_pushes_whom(lam: float, margin: float) -> Figure:
     for axis, table, name, count in zip(axes, tables, ("Algorithm 1", "identity"), counts, strict=True):
         axis.imshow(table > 0, cmap=style.bands(2, 0.55), vmin=0, vmax=1, aspect="auto")
         for (row, column), wrong in np.ndenumerate(order):
-            axis.text(column, row, "wrong" if wrong else "right", ha="center", va="center", fontsize=9)
+            axis.text(column, row, "wrong" if wrong else "right", ha="center", va="center", fontsize=8)
         axis.set_xticks(range(len(others)), [str(j + 1) for j in others])
         axis.set_yticks(range(len(RELEVANT)), [str(i + 1) for i in RELEVANT])
         axis.set(xlabel="irrelevant item, by its place", title=f"{name}: {count} of {order.size}")

@@ -1,7 +1,7 @@
-"""Figures of chapter 17: what identity descends, soft ranks side by side, and the table of the whole book."""
+"""Figures of chapter 17: what identity descends, and soft ranks side by side."""
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -86,47 +86,3 @@ def soft_ranks(lengths: tuple[int, ...] = (256, 512, 1024, 2048), temperature: f
         f"Left, the soft rank of an item that moves past five others, beside the staircase of its rank; in the middle "
         f"minus its slope; right the time of value and gradient by the length of the list. {'. '.join(facts)}.",
     )
-
-
-class Row(NamedTuple):
-    """A method in the table of the whole book."""
-
-    name: str
-    exact: bool  #: Its value is that of the true ranks, without ties.
-    gradient: str
-    bound: bool  #: The loss is never below the true one, without ties.
-    settings: str
-    cost: str  #: For p relevant of n items.
-    chapter: int
-
-
-#: Whether `exact` and `bound` are right is tested on random lists, for those that the library has.
-METHODS = (
-    Row("interpolation: recall, AP, H-AP, NDCG", True, "of the interpolation", True, "λ, margin", "n log n", 4),
-    Row("identity with projection", True, "minus what comes in, projected", True, "none (margin)", "n log n", 17),
-    Row("Smooth-AP", False, "its own", False, "τ", "np", 9),
-    Row("FastAP", False, "its own", False, "bins", "n·bins", 10),
-    Row("SoDeep", False, "its own", False, "the network", "n", 11),
-    Row("projection on the permutahedron", False, "its own", False, "ε", "n log n", 12),
-    Row("NeuralSort, SoftSort", False, "its own", False, "τ", "n²", 17),
-    Row("LapSum", False, "its own", False, "τ", "n log n", 17),
-    Row("SupAP, HAPPIER, SupRank: start ≥ ½, offset ≥ 1", False, "its own", True, "τ, ρ, δ, start, offset", "np", 14),
-    Row("the same with start 0", False, "its own", False, "τ, ρ, δ", "np", 14),
-    Row("recall at k by two sigmoids", False, "its own", False, "k, τ, T", "np", 17),
-    Row("LambdaLoss", False, "its own, ranks held", True, "τ", "n²", 17),
-    Row("averages (SOAP)", False, "with remembered ranks", False, "γ, τ", "np, and np numbers kept", 17),
-    Row("AP-SVM", False, "its own", True, "none", "n log p", 12),
-    Row("error-driven AP", False, "the errors of the pairs", False, "δ", "np", 12),
-)
-
-
-def whole_book() -> Any:
-    """The table."""
-    from IPython.display import Markdown
-
-    lines = ["| method | value exact? | gradient | bound? | to set | time | chapter |", "|---|---|---|---|---|---|---|"]
-    for row in METHODS:
-        told = ("yes" if row.exact else "no", row.gradient, "equal" if row.exact else "yes" if row.bound else "no")
-        where = f"[{row.chapter}](#ch-{row.chapter:02d})"
-        lines.append(f"| {row.name} | {' | '.join(told)} | {row.settings} | {row.cost} | {where} |")
-    return Markdown("\n".join(lines))

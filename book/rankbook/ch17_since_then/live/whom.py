@@ -7,7 +7,7 @@ from rankedu.reference import identity_gradient, rank, rank_gradient
 START = {
     "scores": [0.9, 0.7, 0.6, 0.4, 0.3],
     "relevance": [False, True, False, False, True],
-    "log_lam": -0.6,
+    "log_lam": -0.602,
     "project": "mean",
     "guess": "",
     "tick": False,

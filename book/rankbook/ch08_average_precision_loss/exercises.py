@@ -1,4 +1,4 @@
-"""Chapter 8, the average precision loss: a loss from any ranker, its gradient, and all classes in one list."""
+"""Chapter 8, the average precision loss: a loss from any ranker, and its gradient."""
 
 import numpy as np
 
@@ -25,10 +25,6 @@ def ap_gradient_wrt_ranks(ranks):
     return _within(ranks) / (len(ranks) * ranks**2)
 
 
-def class_agnostic_ap(scores, relevance):
-    return 1 - reference.class_agnostic_loss(scores, relevance)
-
-
 def _within(ranks):
     return 1 + (ranks[None, :] < ranks[:, None]).sum(axis=1)
 
@@ -46,17 +42,6 @@ def _rank_cases() -> list[Case]:
     cases = [[2, 4], [3], [6, 1, 4], [1, 2, 3], [9, 2, 5, 3]]
     cases += [(1 + rng.permutation(n)[:p]).tolist() for n, p in ((12, 5), (20, 3), (30, 8), (100, 10))]
     return [{"ranks": np.array(ranks)} for ranks in cases]
-
-
-def _matrix_cases() -> list[Case]:
-    rng = np.random.default_rng(19)
-    cases = []
-    for items, classes in ((3, 2), (3, 2), (4, 3), (6, 2), (5, 4), (9, 3), (12, 5)):
-        scores = rng.permutation(items * classes).reshape(items, classes) / 100
-        relevance = rng.random((items, classes)) < 0.4
-        relevance[rng.permutation(items)[:2], :] = True  # every class has positives
-        cases.append({"scores": scores, "relevance": relevance})
-    return cases
 
 
 EXERCISES = (
@@ -96,17 +81,6 @@ EXERCISES = (
              "differentiates the rank within the relevant items as well"),
             (lambda ranks: np.arange(1, len(ranks) + 1) / (len(ranks) * ranks**2),
              "takes the ranks as sorted: find the rank within the relevant items first"),
-        ],
-    ),
-    Exercise(
-        "class_agnostic_ap(scores, relevance): AP of all classes in one list; a row for each item, a column for each "
-        "class, no ties.",
-        class_agnostic_ap, _matrix_cases, [
-            (lambda y, r: 1 - reference.mean_average_precision_loss(y, r), "averages over the classes: that is mAP"),
-            (lambda y, rel: 1 - reference.mean_average_precision_loss(y.T, rel.T),
-             "ranks the classes of each item: the list holds every score of the matrix"),
-            (lambda y, rel: class_agnostic_ap(y.T, rel), "flattens scores and relevance in different orders"),
-            (lambda y, rel: class_agnostic_ap(-y, rel), "puts the smallest score first"),
         ],
     ),
 )  # fmt: skip

@@ -79,3 +79,4 @@ def test_in_a_random_order_the_push_is_that_of_the_recall_loss_times_the_share_o
     k = torch.arange(1.0, p + 1)
     ratio = ((k / place**2) * (1 + place - k)).median(0).values * n / p
     assert 0.8 < ratio.min() < ratio.max() < 2
+    assert (1 / place[:, 0]).mean() > (p + 1) / (n + 1) > p / n, "of the first positive, by Jensen"

@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 # Dozens of processes read the package: let the first of them keep what it has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help book lab figures slides notebooks exercises timings links results claims bench mutants validate test check lint hooks venv dist package clean
+.PHONY: help book lab figures slides notebooks exercises timings links results claims bench mutants validate test check lint hooks venv dist package release-check clean
 
 help:  ## say what there is to make
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -117,5 +117,11 @@ package: $(VENV)/.has-test  ## the same from clean environments, and the library
 	book/_build/clean/bin/python -m pip install --quiet -c constraints.txt dist/*.whl
 	book/_build/clean/bin/python -I .ci/release/smoke.py
 
+# What the workflow of a release does before it sends anything; `release/` then holds the site, and the book as an archive.
+release-check: $(VENV)/.has-test  ## do all of a release but the sending, and tell what is left to do
+	bash .ci/run
+	$(MAKE) package
+	$(PY) .ci/release/ready.py --out release
+
 clean:  ## remove what was built; not the environment, and no run
-	rm -rf book/_build dist figures slides .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf book/_build dist release figures slides .pytest_cache .mypy_cache .ruff_cache .hypothesis

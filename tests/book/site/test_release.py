@@ -1,0 +1,109 @@
+"""A release: what only who publishes can fill in is named, and what is published is laid out. Nothing is sent."""
+
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import zipfile
+
+import pytest
+import yaml
+from tools.notebooks import pairs
+
+ROOT = pairs.ROOT
+GITHUB = "https://github.com/someone/rankedu"
+PROJECT = f'[project.urls]\nRepository = "{GITHUB}"\n'
+CHANGES = "# Changelog\n\n## 1.2.0 — 2026-01-02\n\n## 1.1.0 — 2025-01-02\n"
+JO = {"family-names": "Doe", "given-names": "Jo", "orcid": "https://orcid.org/0000-0001", "email": "jo@example.org"}
+ABOUT = {"authors": [JO], "version": "1.2.0", "date-released": "2026-01-02"}
+
+
+@pytest.fixture(scope="module")
+def ready():
+    spec = importlib.util.spec_from_file_location("ready", ROOT / ".ci" / "release" / "ready.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+TAG = {"GITHUB_REF_TYPE": "tag", "GITHUB_REF_NAME": "v1.2.0", "GITHUB_REPOSITORY": "someone/rankedu"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({}, []),
+        ({"on": TAG}, []),
+        ({"project": "# " + PROJECT.replace("\nRep", "\n# Rep")}, ["pyproject.toml names no address"]),
+        ({"project": PROJECT.replace("https", "http")}, ["pyproject.toml names no address"]),
+        ({"on": {**TAG, "GITHUB_REPOSITORY": "a/copy"}}, ["but this is the repository a/copy"]),
+        ({"about": {"authors": [{"name": "The rankedu authors"}]}}, ["for an author", "no author's email"]),
+        ({"about": {"date-released": "2026-01-03"}}, ["begin with '## 1.2.0 — 2026-01-03'"]),
+        ({"about": {"version": "1.1.0"}}, ["begin with '## 1.1.0 — 2026-01-02'"]),
+        ({"on": {**TAG, "GITHUB_REF_NAME": "v1.1.0"}}, ["the tag must be v1.2.0, as CITATION.cff has it, got v1.1.0"]),
+    ],
+)
+def test_what_was_forgotten_is_named_with_its_remedy(ready, changed, told):
+    about = ABOUT | changed.get("about", {})
+    found = ready.left(changed.get("project", PROJECT), about, CHANGES, changed.get("on", {}))
+    assert len(found) == len(told) and all(words in one for words, one in zip(told, found, strict=True)), found
+
+
+def test_what_follows_from_the_two_files_is_written_once_and_is_current_here(ready, tmp_path, monkeypatch, capsys):
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    address = (ready.ADDRESS.search((ROOT / "pyproject.toml").read_text(encoding="utf-8")) or ["", ""])[1]
+    assert json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8")) == ready.archived(cited, address)
+    for name in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    text = (tmp_path / "CITATION.cff").read_text(encoding="utf-8")
+    entry = "  - {" + ", ".join(f'{key}: "{value}"' for key, value in JO.items()) + "}"
+    (tmp_path / "CITATION.cff").write_text(re.sub(r"^  - name: .*", entry, text, flags=re.MULTILINE), "utf-8")
+    project = re.sub(r"^# (\[project.urls\])\n(?:# )?Repo.*", "", (tmp_path / "pyproject.toml").read_text("utf-8"))
+    (tmp_path / "pyproject.toml").write_text(project + PROJECT, "utf-8")
+    monkeypatch.setattr(ready, "ROOT", tmp_path)
+    monkeypatch.setattr("sys.argv", ["ready.py"])
+    monkeypatch.setattr("os.environ", {})
+    assert [ready.main(), ready.main()] == [True, False]
+    assert "Nothing is left but to send it." in capsys.readouterr().out
+    assert yaml.safe_load((tmp_path / "CITATION.cff").read_text("utf-8"))["repository-code"] == GITHUB
+    made = json.loads((tmp_path / ".zenodo.json").read_text("utf-8"))
+    assert made["creators"] == [{"name": "Doe, Jo", "orcid": "0000-0001"}]
+    assert made["related_identifiers"][0]["identifier"] == GITHUB
+
+
+def test_a_version_goes_beside_those_that_are_published_and_latest_becomes_it(ready, tmp_path):
+    def git(*words, at=tmp_path / "here"):
+        return subprocess.run(["git", *words], cwd=at, check=True, capture_output=True, text=True).stdout
+
+    origin, html = tmp_path / "origin", tmp_path / "html"
+    git("init", "--quiet", "--bare", str(origin), at=tmp_path)
+    git("clone", "--quiet", str(origin), "here", at=tmp_path)
+    (tmp_path / "here" / ".ci" / "release").mkdir(parents=True)
+    shutil.copy(ROOT / ".ci" / "release" / "pages", tmp_path / "here" / ".ci" / "release")
+    git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "begin")
+    html.mkdir()
+    for version in ("1.0", "1.1", "1.1"):
+        (html / "index.html").write_text(f"this is {version}", "utf-8")
+        ready.lay_out(html, tmp_path / "here" / "release", version)
+        with zipfile.ZipFile(tmp_path / "here" / "release" / f"rankedu-book-{version}.zip") as archive:
+            assert archive.read(f"{version}/index.html").decode() == f"this is {version}"
+        subprocess.run(["bash", ".ci/release/pages"], cwd=tmp_path / "here", check=True)
+    names = git("ls-tree", "-r", "--name-only", "gh-pages", at=origin).split()
+    assert names == [".nojekyll", "1.0/index.html", "1.1/index.html", "index.html", "latest/index.html"]
+    shown = [git("show", f"gh-pages:{name}/index.html", at=origin) for name in ("1.0", "1.1", "latest")]
+    assert shown == ["this is 1.0", "this is 1.1", "this is 1.1"]
+
+
+def test_the_workflow_gives_each_job_only_what_it_needs_and_runs_what_is_there():
+    made = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
+    jobs = made["jobs"]
+    asked = {name: {**job.get("permissions", made["permissions"])} for name, job in jobs.items()}
+    write = {"contents": "write"}
+    assert asked == {"check": {"contents": "read"}, "package": {"id-token": "write"}, "site": write, "page": write}
+    needs = {"check": None, "package": "check", "site": "check", "page": ["package", "site"]}
+    assert {name: job.get("needs") for name, job in jobs.items()} == needs
+    run = "\n".join(step["run"] for job in jobs.values() for step in job["steps"] if "run" in step)
+    assert all((ROOT / name).exists() for name in re.findall(r"\.ci/[\w/.]+", run))
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {"venv", "release-check"} == set(re.findall(r"make ([\w-]+)", run)) <= set(targets)

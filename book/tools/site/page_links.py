@@ -1,4 +1,4 @@
-"""A Sphinx extension: what each page says of itself. Launch it, take its notebooks, edit it.
+"""A Sphinx extension: what each page says of itself. Launch it, take its notebooks, edit it, report a mistake on it.
 
 The repository's address has one place: `Repository` among `[project.urls]` in `pyproject.toml`. The environment
 variable `RANKEDU_REPOSITORY` stands in for it (and `RANKEDU_BRANCH` for `main`), for a copy that is published from
@@ -9,8 +9,11 @@ that leads nowhere.
 import importlib.metadata
 import os
 import re
+import subprocess
+from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import nbformat
 
@@ -27,6 +30,18 @@ def address() -> str:
     if found and not re.match(r"https://[^/]+/[^/]+/[^/]+", found):
         raise ValueError(f"RANKEDU_REPOSITORY must read https://host/owner/name, got {found!r}: correct or unset it")
     return found.removesuffix("/").removesuffix(".git")
+
+
+@cache
+def commit() -> str:
+    """What is checked out while the book is built, with *dirty* if files differ from it; empty outside of git."""
+    found = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--exclude=*", "--abbrev=40"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    return found.stdout.strip()
 
 
 def sources(page: str) -> list[str]:
@@ -61,12 +76,15 @@ def write_notebooks(source: Path) -> None:
 
 
 def about(page: str) -> dict[str, Any]:
-    """What a page shows of itself: its notebooks, and where it can be edited, followed and launched."""
+    """What a page shows of itself: its notebooks, and where it can be edited, followed, launched and reported."""
     files = sources(page)
     found: dict[str, Any] = {"launch": "", "downloads": notebooks(page)}
     site, branch = address(), os.environ.get("RANKEDU_BRANCH", "main")
     if files and site.startswith("https://github.com/"):
         found |= {"edit": f"{site}/edit/{branch}/{files[0]}", "history": f"{site}/commits/{branch}/{files[0]}"}
+        told = {"template": "mistake.yml", "title": f"{page}: ", "page": page, "commit": commit()}
+        told["version"] = importlib.metadata.version("rankedu")
+        found["report"] = f"{site}/issues/new?{urlencode(told)}"  # the window's place is added by report.js
         owner = site.removeprefix("https://github.com/")
         if len(files) > 1:
             found["launch"] = f"https://mybinder.org/v2/gh/{owner}/{branch}?urlpath=lab/tree/{files[1]}"
@@ -79,7 +97,7 @@ def add_context(app: Any, page: str, template: str, context: dict[str, Any], doc
 
 
 def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Give the header the buttons that launch a page, if there are any, and those that fetch its notebooks."""
+    """Give the header the buttons that launch a page, fetch its notebooks and report a mistake, where there are any."""
     shown, told = context["about_page"], "A Jupyter notebook, to be run where rankedu is installed"
     launched = ("Binder", "Open this page on Binder, with live sliders", "_static/images/logo_binder.svg")
     launch = [_button(*launched, shown["launch"])] if shown["launch"] else []
@@ -92,6 +110,10 @@ def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doc
     ):
         group = {"type": "group", "tooltip": tooltip, "icon": icon, "buttons": buttons, "label": label}
         context["header_buttons"] += [group] if buttons else []
+    if "report" in shown:
+        report = _button("", "Report a mistake on this page", "fa-solid fa-flag", shown["report"])
+        context["header_buttons"].append(report)
+        app.add_js_file("report.js", loading_method="defer")
 
 
 def _button(text: str, tooltip: str, icon: str, url: str) -> dict[str, str]:

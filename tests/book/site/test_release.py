@@ -98,12 +98,13 @@ def test_a_version_goes_beside_those_that_are_published_and_latest_becomes_it(re
 def test_the_workflow_gives_each_job_only_what_it_needs_and_runs_what_is_there():
     made = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
     jobs = made["jobs"]
-    asked = {name: {**job.get("permissions", made["permissions"])} for name, job in jobs.items()}
-    write = {"contents": "write"}
-    assert asked == {"check": {"contents": "read"}, "package": {"id-token": "write"}, "site": write, "page": write}
-    needs = {"check": None, "package": "check", "site": "check", "page": ["package", "site"]}
+    asked = {name: job.get("permissions", made["permissions"]) for name, job in jobs.items()}
+    read, write, both = {"contents": "read"}, {"contents": "write"}, ["check", "elsewhere"]
+    wanted = {"check": read, "elsewhere": read, "package": {"id-token": "write"}, "site": write, "page": write}
+    assert asked == wanted
+    needs = {"check": None, "elsewhere": None, "package": both, "site": both, "page": ["package", "site"]}
     assert {name: job.get("needs") for name, job in jobs.items()} == needs
-    run = "\n".join(step["run"] for job in jobs.values() for step in job["steps"] if "run" in step)
+    run = "\n".join(step["run"] for job in jobs.values() for step in job.get("steps", []) if "run" in step)
     assert all((ROOT / name).exists() for name in re.findall(r"\.ci/[\w/.]+", run))
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert {"venv", "release-check"} == set(re.findall(r"make ([\w-]+)", run)) <= set(targets)

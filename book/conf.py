@@ -3,17 +3,18 @@
 import importlib.metadata
 
 from sphinx.ext import autosummary
+from tools.site import discovery
 
 project = "Optimising rank-based metrics"
-author = "The rankedu authors"
-copyright = "The rankedu authors. Text: CC BY 4.0. Code: MIT"
+author = discovery.authors()
+copyright = f"{author}. Text: CC BY 4.0. Code: MIT"
 release = version = importlib.metadata.version("rankedu")
 language = "en"
 
 extensions = [
     *("myst_nb", "sphinxcontrib.bibtex", "sphinx_design", "sphinx_proof", "sphinx_exercise", "sphinx_togglebutton"),
     *("sphinx_copybutton", "sphinx-mathjax-offline", "tools.site.explorables", "tools.site.folds"),
-    *("tools.site.page_links", "tools.site.excerpts"),
+    *("tools.site.page_links", "tools.site.excerpts", "tools.site.discovery"),
     *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "tools.site.api_reference"),
 ]
 exclude_patterns = ["_generated/*", "_build"]
@@ -47,6 +48,7 @@ toc_object_entries_show_parents = "hide"
 python_maximum_signature_line_length = 100
 
 html_theme = "sphinx_book_theme"
+html_baseurl = discovery.site()
 html_title = "Optimising rank-based metrics"
 html_static_path = ["_static"]
 templates_path = ["_templates"]

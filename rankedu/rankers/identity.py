@@ -30,10 +30,10 @@ class IdentityRanker(Ranker):
 
     Notes
     -----
-    O(n log n) forward, one sort, and O(n) backward. Ties go by position. Nothing is to be tuned, and no pair is out of
-    reach, but pairs in the right order are pushed on as well: :class:`~rankedu.rankers.BlackboxRanker` pushes those
-    that would change places. With "std" scores that are all equal have no gradient. Explained in chapter 17.
-    Raises ValueError for an unknown projection.
+    O(n log n) forward, one sort, and O(n) backward. Ties go by position. There is no λ, and no pair is out of reach,
+    but pairs in the right order are pushed on as well: :class:`~rankedu.rankers.BlackboxRanker` pushes those that would
+    change places. A margin of the loss is still to be tuned. With "std" scores that are all equal have no gradient.
+    Explained in chapter 17. Raises ValueError for an unknown projection.
     Source: Identity Eq. 3; Identity Eq. 10; Identity Eq. 13; Identity Eq. 14.
 
     >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)

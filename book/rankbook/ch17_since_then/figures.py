@@ -1,7 +1,6 @@
 """Figures of chapter 17: what identity descends, and soft ranks side by side."""
 
 import functools
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,22 +12,18 @@ from rankbook.kit.relief import draw_blocks, view
 from rankbook.kit.timing import in_turns
 from rankedu.landscapes import interpolated_landscape
 
-TITLES = {"interpolation": "interpolation, λ = 0.3", "mean": "identity, mean out", "std": "identity, length out"}
+TITLES = {"interpolation": "interpolation, λ = 0.3", "mean": "identity, mean out"}
 
 
 def landscapes(lam: float = 0.3, arrows: int = 12) -> Figure:
     """What is descended on the section of chapter 4, above as a block, below the step of descent."""
-    made, axes = style.figure(2, 3, width=7.2, height=5.0)
-    seen, facts = view(360), []
-    heights = [interpolated_landscape(seen.section, seen.coefficients, lam)]
-    heights += [study.surface(seen, kind) for kind in ("mean", "std")]
+    made, axes = style.figure(2, 2, width=5.4, height=5.2)
+    seen = view(360)
+    heights = [interpolated_landscape(seen.section, seen.coefficients, lam), study.surface(seen)]
     draw_blocks(list(axes[0]), seen, heights, list(TITLES.values()))
     side = seen.section.extent
-    for axis, (kind, title) in zip(axes[1], TITLES.items(), strict=True):
+    for axis, kind in zip(axes[1], TITLES, strict=True):
         step = study.field(seen, kind, lam)
-        still = (np.linalg.norm(step, axis=-1) < 1e-9)[seen.inside].mean()
-        away = _turn(step, seen.inside)
-        facts.append(f"{title}: no step on {still:.0%}, directions within {away:.0f} degrees of their mean")
         shown = np.where(seen.inside, seen.staircase, np.nan)
         axis.imshow(shown, origin="lower", extent=(-side, side, -side, side), cmap=style.bands(8))
         every = slice(len(step) // arrows // 2, None, len(step) // arrows)
@@ -39,19 +34,9 @@ def landscapes(lam: float = 0.3, arrows: int = 12) -> Figure:
         axis.set_axis_off()
     return style.describe(
         made,
-        "Three blocks over the same square of score vectors, and three maps of the loss with the steps of descent. "
-        "Left an uneven surface of facets with several basins, in the middle an inclined plane, right a surface "
-        f"that is nearly one. {'. '.join(facts)}.",
+        "Two blocks over the same square of score vectors, and two maps of the loss with the steps of descent. Left an "
+        "uneven surface of facets with several basins, right an inclined plane with the same step everywhere.",
     )
-
-
-def _turn(step: Any, inside: Any) -> float:
-    """The largest angle, in degrees, between a step and their mean direction; of those that are steps."""
-    there = step[inside]
-    there = there[np.linalg.norm(there, axis=-1) > 1e-9]
-    unit = there / np.linalg.norm(there, axis=-1, keepdims=True)
-    mean = unit.mean(0) / np.linalg.norm(unit.mean(0))
-    return float(np.degrees(np.arccos(np.clip((unit @ mean).min(), -1, 1))))
 
 
 def soft_ranks(lengths: tuple[int, ...] = (256, 512, 1024, 2048), temperature: float = 0.1) -> Figure:
@@ -71,18 +56,20 @@ def soft_ranks(lengths: tuple[int, ...] = (256, 512, 1024, 2048), temperature: f
         x, ranks, slope = study.moving(name, temperature)
         line = {key: look[key] for key in ("color", "linestyle")}
         left.plot(x, ranks, label=name, **line)
-        middle.plot(x, -slope, **line)
+        middle.plot(x, slope, **line)
         right.loglog(lengths, list(seconds[name].values()), **look)
-        facts.append(f"{name}: from {ranks[0]:.2f} to {ranks[-1]:.2f}, steepest {-slope.min():.1f}")
+        facts.append(
+            f"{name}: from {ranks[0]:.2f} to {ranks[-1]:.2f}, slopes from {slope.min():.1f} to {slope.max():.1f}"
+        )
     exact = 1 + (np.array(study.STANDING) > x[:, None]).sum(1)
     left.plot(x, exact, color=style.GREY, linewidth=1, zorder=0)
     left.set(xlabel="its score", title="soft rank of one item")
-    middle.set(xlabel="its score", title="− slope")
+    middle.set(xlabel="its score", title="slope")
     right.set(xlabel="items", title="seconds")
     style.xticks(right, lengths)
     style.legend_below(made, left)
     return style.describe(
         made,
         f"Left, the soft rank of an item that moves past five others, beside the staircase of its rank; in the middle "
-        f"minus its slope; right the time of value and gradient by the length of the list. {'. '.join(facts)}.",
+        f"its slope; right the time of value and gradient by the length of the list. {'. '.join(facts)}.",
     )

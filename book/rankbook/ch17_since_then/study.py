@@ -13,12 +13,11 @@ from rankbook.kit.compare import Array, Comparison, compare, descend
 from rankbook.kit.relief import View
 from rankedu.landscapes import section_gradient
 from rankedu.losses import RecallAtKSurrogateLoss, RecallLoss
-from rankedu.rankers import BlackboxRanker, IdentityRanker, SigmoidRanker
+from rankedu.rankers import BlackboxRanker, IdentityRanker, Ranker, SigmoidRanker
 
-STEPS, RATES = 60, (0.002, 0.008, 0.03, 0.12)
-LAMS, ALPHAS, TAUS = (16.0, 128.0, 1024.0), (0.0, 0.05, 0.2), (0.03, 0.1, 0.3)
+RATES, SLOWER = (0.002, 0.008, 0.03, 0.12), (0.0005, 0.002, 0.008, 0.03)  #: The second for more steps.
+LAMS, ALPHAS, TAUS = (16.0, 128.0, 1024.0), (0.0, 0.2, 0.5, 2.0, 4.0), (0.03, 0.1, 0.3, 1.0, 3.0, 30.0)
 MANY = len(RATES) * linear.STARTS  #: A loss is the mean over the batches of so many maps; λ is that of one batch.
-Loss = Callable[[Tensor, Tensor, Tensor], Tensor]  # of scores, relevance, and who takes part
 
 
 def pairs(y: Array, g: Array, lam: float) -> tuple[Array, Array]:
@@ -31,84 +30,79 @@ def pairs(y: Array, g: Array, lam: float) -> tuple[Array, Array]:
     return crosses * np.sign(slower) / lam, slower / len(y)
 
 
-def surface(seen: View, kind: str) -> Array:
-    """What identity descends over a section: a plane, or minus the correlation; as high as the staircase."""
-    weights, points = seen.coefficients - seen.coefficients.mean(), seen.section.points()
-    height = -(points @ weights)
-    if kind == "std":
-        height = height / np.linalg.norm(points - points.mean(-1, keepdims=True), axis=-1)
+def surface(seen: View) -> Array:
+    """What identity with the mean taken out descends over a section: a plane, as high as the staircase."""
+    height = -(seen.section.points() @ (seen.coefficients - seen.coefficients.mean()))
     scale = np.ptp(seen.staircase[seen.inside]) / np.ptp(height[seen.inside])
     return np.asarray(scale * height)
 
 
 def field(seen: View, kind: str, lam: float = 0.3) -> Array:
-    """The step of descent in the section, (points, points, 2): of Algorithm 1, or of identity."""
+    """The step of descent in the section, (points, points, 2): of Algorithm 1, or of identity with the mean out."""
     if kind == "interpolation":
         return -section_gradient(seen.section, seen.coefficients, lam)
     points = torch.from_numpy(seen.section.points().copy())
     incoming = torch.from_numpy(seen.coefficients).expand_as(points)
-    step = -IdentityRanker(kind).backward_of(points, incoming).numpy()
+    step = -IdentityRanker("mean").backward_of(points, incoming).numpy()
     return np.stack([step @ seen.section.u, step @ seen.section.v], -1)
 
 
-def noisy(loss: Loss, alpha: float) -> Loss:
-    """The margin of the paper: every score is moved by half of α, up or down by chance.
-
-    Source: Identity Sec. 3.6.
-    """
-    generator = torch.Generator().manual_seed(5)
-
-    def moved(scores: Tensor, relevance: Tensor, where: Tensor) -> Tensor:
-        signs = 2 * torch.randint(2, scores.shape, generator=generator) - 1
-        return loss(scores + alpha / 2 * signs, relevance, where)
-
-    return moved
+Make = Callable[[float], torch.nn.Module]  # a loss by its strength
 
 
-def _made(loss: torch.nn.Module) -> Loss:
-    return lambda scores, relevance, where: loss(scores, relevance, where=where)
+def _by_margin(ranker: Ranker) -> Make:
+    return lambda alpha: RecallLoss(ranker, margin=alpha)
 
 
-def _identity(project: str) -> Callable[[float], Loss]:
-    return lambda alpha: _made(RecallLoss(IdentityRanker(project), margin=alpha))
-
-
-#: Losses by their strength: λ with a margin of 0.05, the margin α, or the temperature of the ranks.
-ARMS: Mapping[str, tuple[Callable[[float], Loss], Sequence[float]]] = {
-    "interpolation": (lambda lam: _made(RecallLoss(BlackboxRanker(lam * MANY), margin=0.05)), LAMS),
-    "identity, none": (_identity("none"), ALPHAS[1:2]),
-    "identity, mean": (_identity("mean"), ALPHAS[1:2]),
-    "identity, std": (_identity("std"), ALPHAS),
-    "identity, noise": (lambda a: noisy(_made(RecallLoss(IdentityRanker())), a), ALPHAS),
-    "recall of sigmoids": (lambda t: _made(RecallLoss(SigmoidRanker(t), within_grad=True)), TAUS),
-    "recall at k": (lambda t: _made(RecallAtKSurrogateLoss(SigmoidRanker(t), k=(1, 2, 4, 8))), TAUS),
+#: Losses by their strength, the margin α or the temperature τ. Of several a start takes the best: λ is searched, too.
+ARMS: Mapping[str, tuple[Sequence[Make], Sequence[float]]] = {
+    "interpolation": ([_by_margin(BlackboxRanker(lam * MANY)) for lam in LAMS], ALPHAS),
+    "identity, none": ([_by_margin(IdentityRanker("none"))], ALPHAS),
+    "identity, mean": ([_by_margin(IdentityRanker("mean"))], ALPHAS),
+    "identity, std": ([_by_margin(IdentityRanker("std"))], ALPHAS),
+    "mean, W(r) = r": ([lambda a: RecallLoss(IdentityRanker("mean"), margin=a, weights=torch.Tensor.double)], (0.0,)),
+    "recall of sigmoids": ([lambda tau: RecallLoss(SigmoidRanker(tau))], TAUS),
+    "recall at k": ([lambda tau: RecallAtKSurrogateLoss(SigmoidRanker(tau), k=(1, 2, 4, 8))], TAUS[:4]),
+}
+#: With five times the steps: those whose difference is told, at the strengths that most starts chose.
+LATER = {
+    "identity, mean": (2.0,),
+    "identity, std": (0.0, 0.5),
+    "recall of sigmoids": (0.1, 0.3),
+    "recall at k": (0.1, 0.3),
 }
 
 
 @functools.cache
-def compared() -> Comparison:
+def compared(later: bool = False) -> Comparison:
     """R@1 on new classes of the linear maps of chapter 7, each start at its own strength and rate.
 
     Source: Identity Tab. 3.
     """
+    every = {arm: strengths for arm, (_, strengths) in ARMS.items()}
+    steps, sweep, rates = (300, LATER, SLOWER) if later else (60, every, RATES)
     label = torch.arange(linear.BATCH).repeat_interleave(linear.OF_EACH)
     others = ~torch.eye(len(label)).bool()
 
-    def train(arm: str, strength: float, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
-        loss = ARMS[arm][0](strength)
-
+    def learned(loss: torch.nn.Module, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
         def total(nets: Tensor, batch: Tensor) -> Tensor:
             z = linear.embed(linear.data(starts)[0], batch, nets).flatten(0, 1)
             scores = z @ z.mT
-            return loss(scores, (label[:, None] == label).expand_as(scores), others.expand_as(scores))
+            value: Tensor = loss(scores, (label[:, None] == label).expand_as(scores), where=others.expand_as(scores))
+            return value
 
-        picks = linear.batches(linear.mislabelled(0.0, starts), STEPS)
+        picks = linear.batches(linear.mislabelled(0.0, starts), steps)
         *_, trained = descend(linear.start_weights(starts), rates, picks, total)
         return recalls(trained)
 
-    sweep = {name: strengths for name, (_, strengths) in ARMS.items()}
-    names = {name: name for name in ARMS}
-    return compare(train, names, linear.baselines(), sweep, rates=RATES, ceilings=["the true directions"])
+    def train(arm: str, strength: float, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
+        by, report = map(np.array, zip(*(learned(make(strength), rates, starts) for make in ARMS[arm][0]), strict=True))
+        best = by.argmax(0)[None]
+        return np.take_along_axis(by, best, 0)[0], np.take_along_axis(report, best, 0)[0]
+
+    return compare(
+        train, {arm: arm for arm in sweep}, linear.baselines(), sweep, rates=rates, ceilings=["the true directions"]
+    )
 
 
 def recalls(nets: Tensor) -> tuple[Array, Array]:
@@ -119,12 +113,13 @@ def recalls(nets: Tensor) -> tuple[Array, Array]:
 
 # ------------------------------------------------------------------------------------------------ averages of ranks
 
-#: Classes and items of each to train with, and steps; classes of a small and of a large batch.
-FEW, STEPS_OF_AVERAGES, SMALL, LARGE = 60, 300, 2, 20
-GAMMAS, TEMPERATURE = (0.1, 0.3, 1.0), 0.1
+#: Classes, of four items each, to train with; of a small and of a large batch; and as many as every arm sees in all.
+FEW, SMALL, LARGE, SEEN = 60, 2, 20, 6000
+GAMMAS, TEMPERATURE = (0.1, 0.3, 0.6, 1.0), 0.1
+Counts = tuple[Tensor, Tensor]
 
 
-def soft_counts(scores: Tensor) -> tuple[Tensor, Tensor]:
+def soft_counts(scores: Tensor) -> Counts:
     """Of queries in classes of four: ranks among the relevant items, and irrelevant ones above; (..., size, 3) each."""
     size = scores.shape[-1]
     label = torch.arange(size) // 4
@@ -135,79 +130,86 @@ def soft_counts(scores: Tensor) -> tuple[Tensor, Tensor]:
     return within, ((rest[..., None, :] - own[..., None]) / TEMPERATURE).sigmoid().sum(-1)
 
 
-def average_precision_loss(counts: tuple[Tensor, Tensor]) -> Tensor:
-    """1 - AP of soft ranks, the mean."""
-    within, above = counts
-    return 1 - (within / (within + above)).mean()
+def average_precision_loss(within: Tensor, above: Tensor) -> Tensor:
+    """1 - AP of soft ranks, the mean of the last two axes."""
+    return 1 - (within / (within + above)).mean((-1, -2))
 
 
 class Averages:
-    """SOAP for the maps of several rates and starts: a moving average of the irrelevant items above each relevant one.
+    """SOAP for the maps of several rates and starts: a moving average of both ranks of every relevant item.
 
-    A batch holds a share of them, so its count is scaled. With γ = 1 nothing is remembered.
+    A batch holds a share of the irrelevant items, so its count of them is scaled. With γ = 1 nothing is remembered.
     """
 
-    def __init__(self, gamma: float, shape: tuple[int, ...], classes: int = FEW) -> None:
-        self.gamma, self.above = gamma, torch.full((*shape, classes, 4, 3), torch.nan)
-        self.classes = classes
+    def __init__(self, gamma: float | Tensor, shape: tuple[int, ...], classes: int = FEW) -> None:
+        self.gamma, self.classes = gamma, classes
+        self.kept = torch.full((*shape, classes, 4, 3, 2), torch.nan)  # among the relevant, among all
 
-    def __call__(self, counts: tuple[Tensor, Tensor], chosen: Tensor) -> Tensor:
+    def __call__(self, counts: Counts, chosen: Tensor) -> Tensor:
         """A number whose gradient is SOAP's; chosen are the classes of each start's batch, (starts, classes)."""
         within, above = counts
-        drawn = chosen.shape[-1]
-        scaled = above * (self.classes - 1) / (drawn - 1)
-        own = torch.arange(len(chosen))[:, None]
-        here = scaled.detach().unflatten(-2, (drawn, 4))
-        old = self.above[:, own, chosen]
+        drawn, start = chosen.shape[-1], torch.arange(len(chosen))[:, None]
+        rank = within + above * (self.classes - 1) / (drawn - 1)
+        here = torch.stack([within, rank], -1).detach().unflatten(-3, (drawn, 4))
+        old = self.kept[:, start, chosen]
         new = torch.where(old.isnan(), here, (1 - self.gamma) * old + self.gamma * here)
-        self.above[:, own, chosen] = new.to(self.above)
-        kept, held = new.flatten(-3, -2), within.detach()
-        rank = held + kept
-        return ((held * scaled - kept * within) / rank.square()).mean()
+        self.kept[:, start, chosen] = new.to(self.kept)
+        own, among = new.flatten(-4, -3).unbind(-1)
+        return ((own * rank - among * within) / among.square()).mean()
 
 
 @functools.cache
 def averaged() -> Comparison:
-    """R@1 of linear maps that learn AP from small batches, with averages and without, and from large ones."""
+    """R@1 of linear maps that learn AP of as many items: in small batches, as they are, scaled, averaged; and large."""
 
-    def train(classes: int, strength: float, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
-        items = linear.data(starts)[0].unflatten(1, (-1, linear.EACH))[:, :FEW, :4]
-        generator = torch.Generator().manual_seed(4)
-        averages = Averages(strength, (len(rates), starts)) if strength else None
-        picks = (torch.rand(starts, FEW, generator=generator).topk(classes).indices for _ in range(STEPS_OF_AVERAGES))
+    def train(arm: tuple[int, tuple[float, ...]], gamma: float, *_: object) -> tuple[Array, Array]:
+        by, report = _learned(*arm)
+        return by[arm[1].index(gamma)], report[arm[1].index(gamma)]
 
-        def total(nets: Tensor, chosen: Tensor) -> Tensor:
-            batch = items[torch.arange(starts)[:, None], chosen].flatten(1, 2)
-            z = normalize(batch @ nets, dim=-1)
-            counts = soft_counts(z @ z.mT)
-            value = averages(counts, chosen) if averages else average_precision_loss(counts)
-            return value * len(rates) * starts
+    plain, averages = (0.0,), (SMALL, GAMMAS)
+    arms = {"small batches": (SMALL, plain), "counts scaled": averages, "averages": averages}
+    arms["large batches"] = (LARGE, plain)
+    sweep = {"small batches": plain, "counts scaled": GAMMAS[-1:], "averages": GAMMAS[:-1], "large batches": plain}
+    return compare(train, arms, linear.baselines(), sweep, rates=SLOWER, ceilings=["the true directions"])
 
-        *_, trained = descend(linear.start_weights(starts), rates, picks, total)
-        return recalls(trained)
 
-    arms = {"small batches": SMALL, "averages": SMALL, "large batches": LARGE}
-    sweep = {"small batches": (0.0,), "averages": GAMMAS, "large batches": (0.0,)}
-    return compare(train, arms, linear.baselines(), sweep, rates=RATES, ceilings=["the true directions"])
+@functools.cache
+def _learned(classes: int, gammas: tuple[float, ...]) -> tuple[Array, Array]:
+    """What `recalls` says of each γ, all trained at once; (gammas, rates, starts) each. Without averages γ is 0."""
+    starts, rates = linear.STARTS, SLOWER * len(gammas)
+    items = linear.data()[0].unflatten(1, (-1, linear.EACH))[:, :FEW, :4]
+    generator = torch.Generator().manual_seed(4)
+    each = torch.tensor(gammas).repeat_interleave(len(SLOWER))
+    averages = Averages(each.view(-1, 1, 1, 1, 1, 1), (len(rates), starts)) if any(gammas) else None
+    picks = (torch.rand(starts, FEW, generator=generator).topk(classes).indices for _ in range(SEEN // classes))
+
+    def total(nets: Tensor, chosen: Tensor) -> Tensor:
+        z = normalize(items[torch.arange(starts)[:, None], chosen].flatten(1, 2) @ nets, dim=-1)
+        counts = soft_counts(z @ z.mT)
+        return averages(counts, chosen) if averages else average_precision_loss(*counts).mean()
+
+    *_, trained = descend(linear.start_weights(), rates, picks, total)
+    by, report = (found.reshape(len(gammas), len(SLOWER), starts) for found in recalls(trained))
+    return by, report
 
 
 def estimates(gamma: float = 0.1, steps: int = 400) -> dict[str, Array]:
-    """1 - AP of maps that stand still, by start: of the whole set, the mean over small batches, and from averages."""
+    """1 - AP of maps that stand still, by start: of the whole set, and what small batches make of it."""
     items = linear.data()[0].unflatten(1, (-1, linear.EACH))[:, :FEW, :4]
     nets, starts, generator = linear.start_weights(), linear.STARTS, torch.Generator().manual_seed(4)
-    z = normalize(items.flatten(1, 2) @ nets, dim=-1)
-    within, above = soft_counts(z @ z.mT)
-    whole = 1 - (within / (within + above)).mean((-1, -2))
+    z, share = normalize(items.flatten(1, 2) @ nets, dim=-1), (FEW - 1) / (SMALL - 1)
     averages, batches = Averages(gamma, (1, starts)), []
     for _ in range(steps):
         chosen = torch.rand(starts, FEW, generator=generator).topk(SMALL).indices
         part = z.unflatten(1, (FEW, 4))[torch.arange(starts)[:, None], chosen].flatten(1, 2)
-        counts = soft_counts(part @ part.mT)
-        batches.append(1 - (counts[0] / (counts[0] + counts[1])).mean((-1, -2)))
-        averages(tuple(count[None] for count in counts), chosen)  # type: ignore[arg-type]
-    kept = averages.above[0].flatten(1, 2)
-    found = {"whole set": whole, "small batches": torch.stack(batches).mean(0)}
-    found["averages"] = 1 - (within / (within + kept)).mean((-1, -2))
+        within, above = soft_counts(part @ part.mT)
+        batches.append([average_precision_loss(within, above), average_precision_loss(within, share * above)])
+        averages((within[None], above[None]), chosen)
+    own, among = averages.kept[0].flatten(1, 2).unbind(-1)
+    small, scaled = (torch.stack(each).mean(0) for each in zip(*batches, strict=True))
+    found = {"whole set": average_precision_loss(*soft_counts(z @ z.mT)), "small batches": small, "scaled": scaled}
+    found["averaged"] = average_precision_loss(own, (among - own) / share)
+    found["both"] = average_precision_loss(own, among - own)
     return {name: values.numpy() for name, values in found.items()}
 
 
@@ -259,3 +261,9 @@ def moving(name: str, temperature: float = 0.1, points: int = 401) -> tuple[Arra
     ranks = SOFT[name](y, temperature)[:, 0]
     (slope,) = torch.autograd.grad(ranks.sum(), x)
     return x.detach().numpy(), ranks.detach().numpy(), slope.numpy()
+
+
+def largest_rise(name: str, temperature: float) -> float:
+    """By how much the soft rank of that item rises while its score does; 0 if it only falls."""
+    ranks = moving(name, temperature, 4001)[1]
+    return float((ranks - np.minimum.accumulate(ranks)).max())

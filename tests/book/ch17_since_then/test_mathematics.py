@@ -9,7 +9,7 @@ import torch
 
 from rankedu import reference
 from rankedu.losses import NDCGLoss, RecallAtKSurrogateLoss
-from rankedu.rankers import BlackboxRanker, SupremumRanker
+from rankedu.rankers import BlackboxRanker, IdentityRanker, SupremumRanker
 
 GAINS = [gains for n in (2, 3, 4, 5) for gains in product((0, 1, 3), repeat=n) if len(set(gains)) > 1]
 
@@ -38,6 +38,33 @@ def test_lambda_loss_of_pairs_far_apart_is_theirs_in_the_wrong_order_and_ties_co
     assert reference.lambda_loss([3.0, 2.0, 1.0], [3, 1, 0], temperature=1e-3) == pytest.approx(0)
     tied = [1.0, 1.0]
     assert reference.lambda_loss(tied, [0, 1]) >= 1 - reference.ndcg(tied, [0, 1])
+
+
+def test_lambda_rank_s_gradient_with_the_weights_held_is_that_of_the_loss_at_distinct_scores():
+    rng = np.random.default_rng(0)
+    for gains in GAINS[::3]:
+        y, n = rng.standard_normal(len(gains)), len(gains)
+        ranks, best = reference.rank(y.tolist()), sorted(gains, reverse=True)
+        ideal = sum(gain * discount(place) for place, gain in enumerate(best, 1))
+        held = np.zeros(n)
+        for i, j in permutations(range(n), 2):
+            if gains[i] > gains[j]:
+                weight = (gains[i] - gains[j]) * abs(discount(ranks[i]) - discount(ranks[j])) / ideal
+                push = weight / (1 + math.exp(y[i] - y[j])) / math.log(2)
+                held += push * (np.eye(n)[j] - np.eye(n)[i])
+        moved = [[reference.lambda_loss((y + h * e).tolist(), gains) for h in (1e-5, -1e-5)] for e in np.eye(n)]
+        assert np.allclose(np.subtract(*np.transpose(moved)) / 2e-5, held, atol=1e-8)
+
+
+def test_recall_at_k_of_a_small_t_pushes_only_what_stands_at_k():
+    y = torch.tensor([0.9, 0.8, 0.7, 0.6, 0.5], dtype=torch.float64, requires_grad=True)
+    relevant = torch.tensor([True, True, False, True, False])
+    for k, room in ((1, 1), (2, 2), (4, 3)):
+        RecallAtKSurrogateLoss(IdentityRanker("none"), k, temperature=0.01)(y, relevant).backward()
+        assert y.grad.tolist() == pytest.approx([-25 / room if rank == k else 0 for rank in (1, 2, 3, 4, 5)])
+        y.grad = None
+    RecallAtKSurrogateLoss(BlackboxRanker(1.0), 1, temperature=0.01)(y, relevant).backward()
+    assert not y.grad.any(), "rank 1 cannot fall"
 
 
 def test_the_surrogate_of_recall_counts_one_half_at_k_and_is_no_bound_but_a_hinge_is():

@@ -56,6 +56,7 @@ def test_lambda_rank_s_gradient_with_the_weights_held_is_that_of_the_loss_at_dis
         assert np.allclose(np.subtract(*np.transpose(moved)) / 2e-5, held, atol=1e-8)
 
 
+@pytest.mark.filterwarnings("ignore:lam must")
 def test_recall_at_k_of_a_small_t_pushes_only_what_stands_at_k():
     y = torch.tensor([0.9, 0.8, 0.7, 0.6, 0.5], dtype=torch.float64, requires_grad=True)
     relevant = torch.tensor([True, True, False, True, False])

@@ -41,15 +41,15 @@ def pins() -> str:
 
 def closure(*files: Path) -> set[Path]:
     """The files themselves, every module of ours that they import however indirectly, and the data they read."""
-    trees = {path: _tree(path) for path in files if path.suffix == ".md"}
+    trees = {path: tree(path) for path in files if path.suffix == ".md"}
     named = {module for tree in trees.values() for module in code.imported(tree)}
     modules = code.closure(*named, *(path for path in files if path.suffix == ".py"))
-    trees |= {path: _tree(path) for path in modules}
+    trees |= {path: tree(path) for path in modules}
     return {*files, *modules}.union(*(_data(path, tree) for path, tree in trees.items()))
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
+def tree(path: Path) -> ast.Module:
     """The code of a module, or of the cells of a text."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":

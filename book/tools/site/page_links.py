@@ -16,10 +16,17 @@ from typing import Any
 from urllib.parse import urlencode
 
 import nbformat
+from nbformat.v4 import new_code_cell
 
-from tools.notebooks import pairs
+from tools.notebooks import pairs, setup_cell
 
 ROOT = pairs.ROOT
+_IMAGES = "_static/images"
+_ICONS = {
+    "Colab": f"{_IMAGES}/logo_colab.png",
+    "Kaggle": "fa-brands fa-kaggle",
+    "Binder": f"{_IMAGES}/logo_binder.svg",
+}
 
 
 def address() -> str:
@@ -64,9 +71,13 @@ def _address(notebook: Path) -> str:
 
 def write_notebooks(source: Path) -> None:
     """Put the notebooks among the files of the book, a twentieth of their size without outputs."""
-    starters = (ROOT / "notebooks" / "exercises").glob("*.ipynb")
-    for notebook in [*pairs.pairs().values(), *starters]:
+    site, starters = address(), ROOT / "notebooks" / "exercises"
+    of = {notebook: text for text, made in pairs.pairs().items() for notebook in (made, starters / made.name)}
+    for notebook in filter(Path.exists, of):
         made = nbformat.read(notebook, as_version=4)
+        if site:
+            cell = new_code_cell(setup_cell.source(of[notebook], site, commit()), id="set-up")
+            made.cells.insert(0, cell)
         made.metadata = {"kernelspec": made.metadata["kernelspec"]}
         for cell in pairs.code_cells(made):
             cell.outputs, cell.execution_count = [], None
@@ -78,7 +89,7 @@ def write_notebooks(source: Path) -> None:
 def about(page: str) -> dict[str, Any]:
     """What a page shows of itself: its notebooks, and where it can be edited, followed, launched and reported."""
     files = sources(page)
-    found: dict[str, Any] = {"launch": "", "downloads": notebooks(page)}
+    found: dict[str, Any] = {"launch": {}, "downloads": notebooks(page)}
     site, branch = address(), os.environ.get("RANKEDU_BRANCH", "main")
     if files and site.startswith("https://github.com/"):
         found |= {"edit": f"{site}/edit/{branch}/{files[0]}", "history": f"{site}/commits/{branch}/{files[0]}"}
@@ -87,20 +98,27 @@ def about(page: str) -> dict[str, Any]:
         found["report"] = f"{site}/issues/new?{urlencode(told)}"  # the window's place is added by report.js
         owner = site.removeprefix("https://github.com/")
         if len(files) > 1:
-            found["launch"] = f"https://mybinder.org/v2/gh/{owner}/{branch}?urlpath=lab/tree/{files[1]}"
+            shown = f"gh-pages/{told['version']}/{_address(ROOT / files[1])}"  # this page's, with its set-up cell
+            found["launch"] = {
+                "Colab": f"https://colab.research.google.com/github/{owner}/blob/{shown}",
+                "Kaggle": f"https://www.kaggle.com/kernels/welcome?{urlencode({'src': f'{site}/blob/{shown}'})}",
+                "Binder": f"https://mybinder.org/v2/gh/{owner}/{branch}?urlpath=lab/tree/{files[1]}",
+            }
     return found
 
 
 def add_context(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give the templates what they show."""
-    context["about_page"] = about(page) if doctree else {"launch": "", "downloads": {}}
+    context["about_page"] = about(page) if doctree else {"launch": {}, "downloads": {}}
 
 
 def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give the header the buttons that launch a page, fetch its notebooks and report a mistake, where there are any."""
     shown, told = context["about_page"], "A Jupyter notebook, to be run where rankedu is installed"
-    launched = ("Binder", "Open this page on Binder, with live sliders", "_static/images/logo_binder.svg")
-    launch = [_button(*launched, shown["launch"])] if shown["launch"] else []
+    launch = [
+        _button(name, f"Run this page on {name}, with live sliders", _ICONS[name], url)
+        for name, url in shown["launch"].items()
+    ]
     taken = [
         _button(name, told, "fa-solid fa-file", context["pathto"](path, 1)) for name, path in shown["downloads"].items()
     ]

@@ -2,14 +2,17 @@
 
 import re
 from email.message import Message
+from urllib.parse import quote
 
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
-from tools.notebooks import pairs
+from tools.notebooks import pairs, setup_cell
 from tools.site import page_links
+
+import rankedu
 
 GITHUB = "https://github.com/someone/rankedu"
 CHAPTER = "chapters/01_rank_based_metrics"
@@ -30,8 +33,13 @@ def test_the_address_comes_from_one_place_is_whole_and_lets_github_edit_and_laun
     package["Project-URL"] = f"Repository, {GITHUB}"
     found = page_links.about(CHAPTER)
     assert found["edit"] == f"{GITHUB}/edit/main/{FILE}" and found["history"] == f"{GITHUB}/commits/main/{FILE}"
-    assert found["launch"] == f"https://mybinder.org/v2/gh/someone/rankedu/main?urlpath=lab/tree/{NOTEBOOK}"
-    assert page_links.about("glossary")["launch"] == ""
+    shown = f"blob/gh-pages/{rankedu.__version__}/_static/{NOTEBOOK}"
+    assert found["launch"] == {
+        "Colab": f"https://colab.research.google.com/github/someone/rankedu/{shown}",
+        "Kaggle": f"https://www.kaggle.com/kernels/welcome?src={quote(f'{GITHUB}/{shown}', safe='')}",
+        "Binder": f"https://mybinder.org/v2/gh/someone/rankedu/main?urlpath=lab/tree/{NOTEBOOK}",
+    }
+    assert page_links.about("glossary")["launch"] == {}
     monkeypatch.setenv("RANKEDU_REPOSITORY", "https://forge.example.org/a/b")
     found = page_links.about(CHAPTER)
     assert "edit" not in found and not found["launch"]
@@ -39,7 +47,7 @@ def test_the_address_comes_from_one_place_is_whole_and_lets_github_edit_and_laun
     assert page_links.sources("how-to-read") == ["book/how-to-read.md"] and page_links.sources("genindex") == []
 
 
-def test_a_chapter_has_notebooks_to_take_with_its_cells_and_no_outputs_and_a_page_has_none(tmp_path):
+def test_a_chapter_has_notebooks_to_take_with_its_cells_and_no_outputs_and_a_page_has_none(tmp_path, monkeypatch):
     found = page_links.about(CHAPTER)["downloads"]
     address, exercises = f"_static/{NOTEBOOK}", f"_static/{NOTEBOOK}".replace("notebooks/", "notebooks/exercises/")
     assert found == {"Notebook": address, "Exercises": exercises}
@@ -52,6 +60,16 @@ def test_a_chapter_has_notebooks_to_take_with_its_cells_and_no_outputs_and_a_pag
         assert [cell.source for cell in made.cells] == [cell.source for cell in was.cells]
         assert not any(cell.get("outputs") for cell in made.cells) and set(made.metadata) == {"kernelspec"}
         nbformat.validate(made)
+    monkeypatch.setattr(page_links, "address", lambda: GITHUB)
+    page_links.write_notebooks(tmp_path / "addressed")
+    for taken in found.values():
+        made = nbformat.read(tmp_path / "addressed" / taken, as_version=4)
+        nbformat.validate(made)
+        assert f"fetch --depth 1 {GITHUB} {page_links.commit()[:40]}" in made.cells[0].source
+        exec(compile(made.cells[0].source, taken, "exec"), {})  # where the book is installed it does nothing
+    needed = setup_cell.needs(pairs.ROOT / FILE)
+    assert {"matplotlib>=3.8", "torchmetrics>=1.4"} <= set(needed)
+    assert not [one for one in needed if one.startswith(("torch>", "jupyterlab", "rankedu", "dask"))]
 
 
 #: What begins each fold of the page below.

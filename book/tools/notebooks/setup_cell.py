@@ -1,0 +1,73 @@
+"""The cell that a notebook begins with when it is taken from the book: where nothing is installed, it sets itself up.
+
+It fetches the repository at the commit of the page, and installs what the code of this notebook imports of the extra
+`lab`, torch excepted: whoever has none is better served by the README's commands.
+"""
+
+import ast
+import importlib.metadata
+import re
+from functools import cache
+from pathlib import Path
+
+from ranklab.runs import code
+from tools.notebooks.closure import closure, tree
+
+#: What is never fetched anew.
+_THERE = {"torch", "numpy"}
+CELL = '''\
+# Where the book is installed, this cell does nothing. Elsewhere (on Colab, on Kaggle, in an empty folder with torch and
+# Jupyter) it fetches the book's code and installs what this notebook needs.
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+if importlib.util.find_spec("rankbook") is None:
+    home = Path("rankedu-book").resolve()
+    if not (home / "rankedu").exists():
+        for words in ("init", "fetch --depth 1 {address} {commit}", "checkout FETCH_HEAD"):
+            command, *more = words.split()
+            home.mkdir(exist_ok=True)
+            subprocess.run(["git", "-C", str(home), command, "--quiet", *more], check=True)
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *{needs}], check=True)
+    found = [str(home), str(home / "lab"), str(home / "book")]
+    sys.path[:0] = found
+    os.environ["PYTHONPATH"] = os.pathsep.join(found)'''
+
+
+@cache
+def declared() -> dict[str, str]:
+    """What the extra `lab` brings: its name → the requirement."""
+    listed = [one.partition(";") for one in importlib.metadata.requires("rankedu") or []]
+    wanted = [need.strip() for need, _, when in listed if re.search("'(lab|cli|vision)'|\"(lab|cli|vision)\"", when)]
+    return {re.split(r"[<>=!~\[]", need)[0].lower(): need for need in wanted if not need.startswith("rankedu")}
+
+
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """The names of the packages that a module, or the cells of a text, import."""
+    nodes = list(code.walk(tree(path)))
+    named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    named |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    return frozenset(name.partition(".")[0] for name in named)
+
+
+@cache
+def distributions() -> dict[str, list[str]]:
+    """The distributions that bring a package, as they call themselves in requirements."""
+    found = importlib.metadata.packages_distributions()
+    return {module: [name.lower().replace("_", "-") for name in names] for module, names in found.items()}
+
+
+def needs(text: Path) -> list[str]:
+    """The requirements of the extra `lab` that the code of a chapter or lab imports, however indirectly."""
+    modules = {name for path in closure(text) if path.suffix in {".py", ".md"} for name in imports(path)}
+    names = {name for module in modules for name in distributions().get(module, [])}
+    return sorted(declared()[name] for name in (names & declared().keys()) - _THERE)
+
+
+def source(text: Path, address: str, commit: str) -> str:
+    """The cell, for the notebook of a text, as code."""
+    return CELL.format(address=address, commit=commit.removesuffix("-dirty"), needs=needs(text))

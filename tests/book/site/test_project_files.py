@@ -4,6 +4,7 @@ import ast
 import doctest
 import importlib
 import importlib.util
+import json
 import re
 import sys
 from importlib.metadata import packages_distributions
@@ -69,6 +70,8 @@ def test_make_tells_of_every_target_and_every_command_that_makes_the_book_is_the
     targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE))
     told = set(re.findall(r"^([a-z-]+):.*  ## \S", makefile, re.MULTILINE))
     assert targets == told == set(re.search(r"^\.PHONY: (.*)", makefile, re.MULTILINE).group(1).split())
+    container = json.loads(text(".devcontainer/devcontainer.json"))
+    assert container["postCreateCommand"].removeprefix("make ") in targets
     assert re.findall(r"^(\w+)  +\S", commands.__doc__, re.MULTILINE) == list(commands.COMMANDS)
     assert all(callable(importlib.import_module(f"tools.{module}").main) for module in commands.COMMANDS.values())
     assert set() < set(re.findall(r"book/tools (\w+)", makefile)) <= set(commands.COMMANDS)

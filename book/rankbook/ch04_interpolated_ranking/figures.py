@@ -97,16 +97,17 @@ def gradient_bars() -> Figure:
     )
 
 
-def by_step(rate: float = 0.03) -> Figure:
+def by_step() -> Figure:
     """Pairs in order on new lists, over the mean step of the relevant items, for three kinds of lists."""
     figure, axes = style.figure(1, 3, width=7.2, height=4.0, sharey=True)
-    at_one = {"mean rank": f"rate {rate:g}", "with a margin": "with a margin", "log(1 + r)": "log(1 + r)"}
-    facts, (look, *others) = [], style.looks(("own", *at_one), markersize=5).values()
+    names = (f"rate {study.RATE:g}", "with a margin", "log(1 + r)")
+    facts, (look, *others) = [], style.looks(("own", *names), markersize=5).values()
     for axis, (p, n) in zip(axes, study.LISTS, strict=True):
         found = study.by_step(p, n)
         told = found.draw(axis, {"mean rank": look | {"label": "own rate"}})
-        for (arm, name), other in zip(at_one.items(), others, strict=True):
-            line, steps = found.test[arm][:, found.rates.index(rate)].mean(-1), found.strengths[arm]
+        usual = (study.STEPS, found.test["mean rank"][:, found.rates.index(study.RATE)])
+        for name, (steps, values), other in zip(names, (usual, *study.beside(p, n).values()), others, strict=True):
+            line = values.mean(-1)
             axis.plot(steps, line, label=name, **other)
             told.append(f"{name}: {line.max():.2f} at {steps[line.argmax()]:g}, {line[-1]:.2f} at {steps[-1]:g}")
         axis.set(title=f"{p} relevant of {n}", ylim=(0.47, 0.79))

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -16,6 +17,7 @@ from rankedu.ranks import outranking_negatives
 #: (relevant, items) of a list, and the mean steps of relevant items, in spreads of the scores before training.
 LISTS, STEPS = ((4, 20), (4, 200), (20, 60)), (0.006, 0.02, 0.06, 0.2, 0.6, 2.0, 20.0)
 WITH_MARGIN = (0.2, 2.0, 20.0)
+RATE = 0.03  #: One rate for all steps.
 
 
 class MeanRank(nn.Module):
@@ -49,9 +51,17 @@ def task(p: int, n: int) -> tuple[Task, float, float]:
 
 @functools.cache
 def by_step(p: int, n: int) -> Comparison:
-    """Losses with Algorithm 1 over the mean step of a relevant item, in spreads of the scores before training."""
-    arms = {"mean rank": arm(p, n), "with a margin": arm(p, n, margin=1.0), "log(1 + r)": of_log(p, n)}
-    return task(p, n)[0].compare(arms, {name: WITH_MARGIN if "margin" in name else STEPS for name in arms})
+    """The mean rank, over the mean step of a relevant item in spreads of the scores before training, at all rates."""
+    return task(p, n)[0].compare({"mean rank": arm(p, n)}, STEPS)
+
+
+@functools.cache
+def beside(p: int, n: int) -> dict[str, tuple[tuple[float, ...], Array]]:
+    """What is compared with it at the rate of 0.03 alone: the steps, and by step what each start reports."""
+    arms = {"with a margin": (arm(p, n, margin=1.0), WITH_MARGIN), "log(1 + r)": (of_log(p, n), STEPS)}
+    lists, shared = task(p, n)[0], len(RATES)  # λ is for that many rates at once
+    train = lambda one, step: lists.train(one, step / shared, (RATE,), STARTS)[1][0]  # noqa: E731
+    return {name: (steps, np.array([train(one, step) for step in steps])) for name, (one, steps) in arms.items()}
 
 
 def arm(p: int, n: int, margin: float = 0.0) -> Arm:

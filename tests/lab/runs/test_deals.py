@@ -108,6 +108,7 @@ def here():
         patch.setattr(running, "plan", small)
         patch.setattr(running, "ProcessPoolExecutor", Pool)
         patch.setattr(running, "MANY", 1.0)
+        patch.setattr(running, "DRAWN", 3200)
         yield
 
 

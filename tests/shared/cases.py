@@ -139,6 +139,7 @@ LOSSES = {
     "recall@k": Case(partial(RECALL_AT_K, BLACKBOX, (1, 3), 2.0), recall_at_k_loss(reference.rank), breaks=EXACT),
     "recall@k, double sigmoid": Case(partial(RECALL_AT_K, SIGMOID, (1, 3), 2.0), recall_at_k_loss(SOFT), breaks=ONCE),
     "ap by identity": Case(partial(AP, IdentityRanker("mean"), 0.125), with_margin(ap_loss, 0.125), breaks=EXACT),
+    "ap by identity, std": Case(partial(AP, IdentityRanker("std"), 0.125), with_margin(ap_loss, 0.125), breaks=EXACT),
     "recall by identity": Case(partial(RECALL, IdentityRanker()), recall_loss(reference.W_log), breaks=EXACT),
     "map": Case(
         partial(losses.MAPLoss, BLACKBOX, 0.125),

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from drawn import random, refused
+from drawn import random
 
 from rankedu import rank, reference
 from rankedu.blackbox import differentiate
-from rankedu.losses import APLoss, RecallLoss
+from rankedu.losses import RecallLoss
 from rankedu.rankers import BlackboxRanker, IdentityRanker
 from rankedu.solvers import ranking
 
@@ -83,18 +83,3 @@ def test_a_perfect_list_is_pushed_on_until_all_relevant_scores_are_one_number_an
         leaf.grad = None
         RecallLoss(BlackboxRanker(0.1))(leaf, relevant).backward()
         assert not leaf.grad.any()
-
-
-def test_fast_and_readable_and_bad_input():
-    scores = random(40, 30, dtype=torch.float32)
-    relevant, where = torch.rand(40, 30, generator=torch.Generator().manual_seed(0)) < 0.4, torch.arange(30) % 7 > 0
-    where = where.expand(40, 30)
-    for project in ("none", "mean", "std"):
-        found = []
-        for dtype in (torch.float32, torch.float64):  # packed keys, and by the definition
-            leaf = scores.detach().to(dtype).clone().requires_grad_()
-            APLoss(IdentityRanker(project), margin=0.1)(leaf, relevant, where=where).backward()
-            found.append(leaf.grad.double())
-        close(*found, rtol=1e-4, atol=1e-7)
-        assert found[0].any() and not found[0][~where].any()
-    refused((lambda: IdentityRanker("sphere"), ValueError, "project must be .*none.*mean.*std.*got 'sphere'"))

@@ -21,10 +21,7 @@ MANY = len(RATES) * linear.STARTS  #: A loss is the mean over the batches of so 
 
 
 def pairs(y: Array, g: Array, lam: float) -> tuple[Array, Array]:
-    """Who pushes whom: entry (i, j) is how far i rises past j, by Algorithm 1 and by identity with the mean taken out.
-
-    Both are antisymmetric, and a row's sum is minus the gradient of its item.
-    """
+    """How far i is pushed past j, (n, n), by Algorithm 1 and by identity with the mean out; rows sum to the steps."""
     ahead, slower = y[None] - y[:, None], g[:, None] - g[None]
     crosses = (ahead * slower > 0) & (abs(ahead) < lam * abs(slower))
     return crosses * np.sign(slower) / lam, slower / len(y)
@@ -65,12 +62,8 @@ ARMS: Mapping[str, tuple[Sequence[Make], Sequence[float]]] = {
     "recall at k": ([lambda tau: RecallAtKSurrogateLoss(SigmoidRanker(tau), k=(1, 2, 4, 8))], TAUS[:4]),
 }
 #: With five times the steps: those whose difference is told, at the strengths that most starts chose.
-LATER = {
-    "identity, mean": (2.0,),
-    "identity, std": (0.0, 0.5),
-    "recall of sigmoids": (0.1, 0.3),
-    "recall at k": (0.1, 0.3),
-}
+LATER = {"identity, mean": (2.0,), "identity, std": (0.0, 0.5)}
+LATER |= dict.fromkeys(("recall of sigmoids", "recall at k"), (0.1, 0.3))
 
 
 @functools.cache
@@ -221,9 +214,7 @@ def lap_sum(y: Tensor, temperature: float) -> Tensor:
     values, place = (y / temperature).sort(-1)
     below = (values.logcumsumexp(-1) - values).exp()
     above = ((-values).flip(-1).logcumsumexp(-1).flip(-1) + values).exp()
-    n = y.shape[-1]
-    ahead = torch.arange(n - 1, -1, -1).to(y)
-    ranks = 1 + ahead + (below - 1) / 2 - (above - 1) / 2
+    ranks = torch.arange(y.shape[-1], 0, -1).to(y) + (below - above) / 2
     return torch.empty_like(ranks).scatter(-1, place, ranks)
 
 
@@ -243,13 +234,12 @@ def neural_sort_ranks(y: Tensor, temperature: float) -> Tensor:
     return torch.arange(1.0, n + 1).to(y) @ rows
 
 
-def sigmoid_ranks(y: Tensor, temperature: float) -> Tensor:
-    """Chapter 9's; O(n²)."""
-    ranks: Tensor = SigmoidRanker(temperature)(y)
-    return ranks
-
-
-SOFT = {"sigmoid": sigmoid_ranks, "NeuralSort": neural_sort_ranks, "SoftSort": soft_sort_ranks, "LapSum": lap_sum}
+SOFT: Mapping[str, Callable[[Tensor, float], Tensor]] = {
+    "sigmoid": lambda y, temperature: SigmoidRanker(temperature)(y),
+    "NeuralSort": neural_sort_ranks,
+    "SoftSort": soft_sort_ranks,
+    "LapSum": lap_sum,
+}
 #: What the item passes that moves in the figure.
 STANDING = (0.8, 0.6, 0.1, 0.0, -0.5)
 

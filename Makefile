@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 # Dozens of processes read the package: let the first of them keep what it has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help book lab figures slides notebooks exercises timings links results claims bench mutants validate test check lint hooks venv dist package release-check clean
+.PHONY: help book lab figures slides paper notebooks exercises timings links results claims bench mutants validate test check lint hooks venv dist package release-check clean
 
 help:  ## say what there is to make
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -98,6 +98,9 @@ mutants: $(VENV)/.has-mutants  ## put small faults into the code and see which t
 	cd mutants/clone && $(abspath $(PY)) tests/mutants.py lab --count 120
 
 ##@ For a release
+
+paper: $(VENV)/.has-book  ## print the paper about the book to paper/paper.pdf; tell what is still to be filled in
+	$(PY) book/tools journal
 
 # From the environment as it is, in seconds: what is built, what it holds, and whether a package index can show it.
 dist: $(VENV)/.has-test  ## build wheel and sdist into dist/, and check them

@@ -9,6 +9,7 @@ lams         look at the λ that the data ask for while the losses of the claims
 loops        train a step with each loss in each training loop, for the page "Right in any loop"
 timings      measure how long chapters and labs run
 print        a page of the built book as PDF, such as the report of the claims
+journal      the paper about the book, as PDF
 slides       write the slides of the lectures
 papers       print the commands that make the runs of the results page
 pictures     keep what trained networks retrieve, for the results page
@@ -29,6 +30,7 @@ COMMANDS = {
     "loops": "site.loops",
     "timings": "notebooks.timings",
     "print": "site.paper",
+    "journal": "site.journal",
     "slides": "teaching.slides",
     "papers": "results.papers",
     "pictures": "results.pictures",

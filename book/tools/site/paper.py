@@ -12,16 +12,24 @@ BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 
 
 def printed(page: str, out: Path) -> Path:
-    """Print a page as PDF; formulas are set by the page itself, which is given ten seconds of its own clock."""
+    """Print a page of the book as PDF."""
     source = HTML / f"{page}.html"
     if not source.exists():
         raise SystemExit(f"page must be one of the built book, such as claims-report, got {page!r}; run `make book`")
+    return to_pdf(source, out)
+
+
+def to_pdf(source: Path, out: Path, seconds: int = 10) -> Path:
+    """Print an HTML file as PDF; formulas are set by the page itself, in so many seconds of its own clock."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         raise SystemExit(f"printing needs one of {', '.join(BROWSERS)}; none is on this machine")
+    how = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
+    how.append(f"--virtual-time-budget={seconds}000")
+    out.resolve().parent.mkdir(parents=True, exist_ok=True)
     with written(out.resolve()) as part:
-        how = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--no-pdf-header-footer"]
-        run = subprocess.run([browser, *how, f"--print-to-pdf={part}", source.as_uri()], capture_output=True, text=True)
+        command = [browser, *how, f"--print-to-pdf={part}", source.resolve().as_uri()]
+        run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode or not part.read_bytes().startswith(b"%PDF"):
             raise SystemExit(f"{browser} printed nothing:\n{run.stderr}")
     return out

@@ -89,24 +89,24 @@ def _resolved(role: str, text: str, stem: str, folder: Path, own: Mapping[str, s
     return link(target, folder, named["text"] if named else "")
 
 
-def cited(keys: str, *, parenthesis: bool) -> str:
+def cited(keys: str, *, parenthesis: bool, works: Path = ROOT / "book" / "references.bib") -> str:
     """Author and year, as in "(Berthet et al., 2020)"."""
     works_cited = []
     for key in keys.split(","):
-        people, year = bibliography()[key.strip()]
+        people, year = bibliography(works)[key.strip()]
         who = " and ".join(people) if len(people) < 3 else f"{people[0]} et al."
         works_cited.append(f"{who}, {year}" if parenthesis else f"{who} ({year})")
     return f"({'; '.join(works_cited)})" if parenthesis else "; ".join(works_cited)
 
 
 @cache
-def bibliography() -> dict[str, tuple[list[str], str]]:
-    """Family names and year of every work in `references.bib`."""
+def bibliography(path: Path) -> dict[str, tuple[list[str], str]]:
+    """Family names and year of every work in a file of BibTeX."""
     from pybtex.database import parse_file
     from pybtex.richtext import Text
 
     works = {}
-    for key, entry in parse_file(str(ROOT / "book" / "references.bib")).entries.items():
+    for key, entry in parse_file(str(path)).entries.items():
         names = [[*person.prelast_names, *person.last_names] for person in entry.persons.get("author", [])]
         people = [" ".join(str(Text.from_latex(part)) for part in parts) for parts in names]
         works[key] = (people, entry.fields["year"])

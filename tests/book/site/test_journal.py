@@ -1,0 +1,41 @@
+"""The paper about the book says what is so of the book, cites what it lists, and names what is open."""
+
+import re
+from collections import Counter
+
+from pybtex.database import parse_file
+from tools.notebooks.exercise_texts import chapters
+from tools.site import equation_index, journal, reading
+
+from rankbook.kit.explorable import all_explorables
+from rankbook.kit.live import names
+
+HEAD, TEXT = journal.read()
+
+
+def test_its_numbers_are_those_of_the_book():
+    grades = Counter(one.grade for chapter in chapters() for one in chapter.exercises)
+    items = [one for paper, listed in equation_index.printed() if not paper.since for one in listed]
+    told = (
+        f"Its {len(chapters())} chapters ask for",
+        f"{sum(len(reading._PREDICT.findall(one.text)) for one in reading.chapters().values())} predictions",
+        f"{grades.total()} exercises, {grades['code']} of which a function checks",
+        f"{len(all_explorables()) + len(names())} pictures",
+        f"Of the {len(items)} equations",
+        f"it treats {sum(not one.why for one in items)}, each",
+        f"the shortest takes {min(way.minutes for way in reading.ways())} minutes",
+    )
+    flat = " ".join(TEXT.split())
+    assert [words for words in told if words not in flat] == [], "correct paper/paper.md"
+
+
+def test_it_is_complete_for_the_journal_and_cites_what_it_lists():
+    assert {"title", "tags", "authors", "affiliations", "date", "bibliography"} <= HEAD.keys()
+    assert 900 <= len(TEXT.split()) <= 1250
+    sections = re.findall(r"^# (.+)$", TEXT, re.MULTILINE)
+    wanted = ["Statement of need", "Who it is for", "Learning objectives", "Instructional design", "Story"]
+    assert sections[1:-2] == [*wanted, "How it can be adopted"] and "No class has used the book yet" in TEXT
+    assert {*re.findall(r"@(\w+)", TEXT)} == {*parse_file(str(journal.PAPER / "paper.bib")).entries}
+    page = journal.html()
+    assert "@" not in page.partition("<body>")[2] and "autoref" not in page and "Rolínek et al., 2020" in page
+    assert all(one in page for one in journal.to_fill_in() if "0000" not in one)

@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 # Dozens of processes read the package: let the first of them keep what it has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help book lab figures slides paper notebooks exercises timings links results claims bench mutants validate test check lint hooks venv dist package release-check clean
+.PHONY: help book lab figures slides handouts paper notebooks exercises timings links results claims bench mutants validate test check lint hooks venv dist package release-check clean
 
 help:  ## say what there is to make
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -30,6 +30,9 @@ figures: $(VENV)/.has-lab  ## write the papers' figures to figures/ as PNG and S
 
 slides: $(VENV)/.has-book  ## write the slides of the four lectures to slides/
 	$(PY) book/tools slides --out slides
+
+handouts: $(VENV)/.has-book  ## write answers, a sheet of formulas, questions and figures for a class to handouts/
+	$(PY) book/tools handouts --out handouts
 
 ##@ For authors
 
@@ -127,4 +130,4 @@ release-check: $(VENV)/.has-test  ## do all of a release but the sending, and te
 	$(PY) .ci/release/ready.py --out release
 
 clean:  ## remove what was built; not the environment, and no run
-	rm -rf book/_build dist release figures slides .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf book/_build dist release figures slides handouts .pytest_cache .mypy_cache .ruff_cache .hypothesis

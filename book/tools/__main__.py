@@ -11,6 +11,7 @@ timings      measure how long chapters and labs run
 print        a page of the built book as PDF, such as the report of the claims
 journal      the paper about the book, as PDF
 slides       write the slides of the lectures
+handouts     answers, a sheet of formulas, questions, figures and equations, for teachers
 papers       print the commands that make the runs of the results page
 pictures     keep what trained networks retrieve, for the results page
 """
@@ -32,6 +33,7 @@ COMMANDS = {
     "print": "site.paper",
     "journal": "site.journal",
     "slides": "teaching.slides",
+    "handouts": "teaching.handouts",
     "papers": "results.papers",
     "pictures": "results.pictures",
 }

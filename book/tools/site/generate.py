@@ -14,7 +14,7 @@ from tools.notebooks import exercises, timings
 from tools.results import claims, papers_page, pictures
 from tools.results.papers_lists import margin_and_memory
 from tools.site import architecture_page, book_map, equation_page, loops
-from tools.teaching import lectures, question_bank
+from tools.teaching import lectures, question_bank, syllabus
 
 
 def write_tables(folder: Path) -> None:
@@ -35,6 +35,7 @@ def write_tables(folder: Path) -> None:
         "timings": timings.table(),
         "machines": timings.machines(),
         **{name: margin_and_memory(f"{name}.json") for name in ("effects", "effects_trained")},
+        **syllabus.blocks(),
         **papers_page.blocks(),
         **pictures.blocks(folder),
         **claims.blocks(folder),

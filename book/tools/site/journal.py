@@ -15,7 +15,7 @@ from pybtex.plugin import find_plugin
 
 from rankbook.ch04_interpolated_ranking.figures import staircase_and_interpolations
 from tools.site import plain
-from tools.site.paper import to_pdf
+from tools.site.paper import print_html
 from tools.site.templates import filled
 
 PAPER = plain.ROOT / "paper"
@@ -59,9 +59,6 @@ def main() -> None:
     given = parser.parse_args()
     if given.figure:
         staircase_and_interpolations().savefig(PAPER / "figure.png", dpi=200, metadata={"Software": None})
-    page = given.out.with_suffix(".html")
-    page.write_text(html(), encoding="utf-8")
-    print(to_pdf(page, given.out))
-    page.unlink()
+    print(print_html(html(), given.out))
     if left := to_fill_in():
         print(f"A draft: {len(left)} places are for who publishes.", *left, sep="\n  ")

@@ -19,20 +19,29 @@ def printed(page: str, out: Path) -> Path:
     return to_pdf(source, out)
 
 
-def to_pdf(source: Path, out: Path, seconds: int = 10) -> Path:
-    """Print an HTML file as PDF; formulas are set by the page itself, in so many seconds of its own clock."""
+def to_pdf(source: Path, out: Path, *more: str) -> Path:
+    """Print an HTML file as PDF; what a page sets itself has ten seconds of its own clock for it."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         raise SystemExit(f"printing needs one of {', '.join(BROWSERS)}; none is on this machine")
-    how = ["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
-    how.append(f"--virtual-time-budget={seconds}000")
+    how = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--no-pdf-header-footer"]
     out.resolve().parent.mkdir(parents=True, exist_ok=True)
     with written(out.resolve()) as part:
-        command = [browser, *how, f"--print-to-pdf={part}", source.resolve().as_uri()]
+        command = [browser, *how, *more, f"--print-to-pdf={part}", source.resolve().as_uri()]
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode or not part.read_bytes().startswith(b"%PDF"):
             raise SystemExit(f"{browser} printed nothing:\n{run.stderr}")
     return out
+
+
+def print_html(page: str, out: Path) -> Path:
+    """Print what is no page of the book."""
+    source = out.with_suffix(".html")
+    source.write_text(page, encoding="utf-8")
+    try:
+        return to_pdf(source, out)
+    finally:
+        source.unlink()
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ import json
 import random
 import re
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -135,17 +136,25 @@ def as_json() -> str:
 
 
 def as_gift() -> str:
-    """All questions in GIFT, which Moodle and others import: choices with feedback, self-tests as essays."""
+    """All questions in GIFT, which Moodle imports: by chapter, choices with feedback, self-tests as essays."""
     parts = []
-    for row in listed():
-        head = f"::{row['id']}:: [html]{_for_moodle(row['question'])}"
-        if "options" in row:
-            signs = (("=" if o["right"] else "~", o) for o in row["options"])
-            body = "\n".join(f"\t{sign}{_for_moodle(o['text'])}#{_for_moodle(o['reason'])}" for sign, o in signs)
-            parts.append(f"{head} {{\n{body}\n}}")
-        else:
-            parts.append(f"{head} {{\n\t####{_for_moodle(row['answer'])}\n}}")
+    for number, rows in groupby(sorted(listed(), key=_chapter), _chapter):
+        parts.append(f"$CATEGORY: Optimising rank-based metrics/{number}. {chapters()[number].title}")
+        parts += map(_in_gift, rows)
     return "\n\n".join(parts) + "\n"
+
+
+def _chapter(row: dict[str, Any]) -> int:
+    return row["chapters"][0]
+
+
+def _in_gift(row: dict[str, Any]) -> str:
+    head = f"::{row['id']}:: [html]{_for_moodle(row['question'])}"
+    if "options" not in row:
+        return f"{head} {{\n\t####{_for_moodle(row['answer'])}\n}}"
+    signs = (("=" if one["right"] else "~", one) for one in row["options"])
+    body = "\n".join(f"\t{sign}{_for_moodle(one['text'])}#{_for_moodle(one['reason'])}" for sign, one in signs)
+    return f"{head} {{\n{body}\n}}"
 
 
 def _for_moodle(text: str) -> str:

@@ -11,14 +11,13 @@ from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
-from docutils.utils.math import MathError
-from docutils.utils.math.latex2mathml import tex2mathml
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from rankbook.kit import style
 from rankedu.files import written
 from tools.site import labels
+from tools.site.mathml import mathml
 from tools.site.plain import plain, quoted
 from tools.site.reading import chapters
 from tools.site.templates import filled
@@ -84,11 +83,7 @@ def to_html(markdown: str) -> str:
 
 
 def _formula(tex: str, options: dict[str, bool]) -> str:
-    try:
-        made = str(tex2mathml(tex, as_block=bool(options.get("display_mode"))))
-    except MathError as error:
-        raise ValueError(f"formula must be in the TeX of docutils, got {tex!r}: say it in words on a slide") from error
-    return re.sub(r"<mo>([{}])</mo>", r'<mo stretchy="false">\1</mo>', made)  # as TeX has them
+    return mathml(tex, block=bool(options.get("display_mode")))
 
 
 def words(text: str, chapter: int) -> str:

@@ -1,0 +1,37 @@
+"""TeX as MathML, for what has no MathJax: slides, handouts, the EPUB."""
+
+import re
+
+from docutils.utils.math import MathError
+from docutils.utils.math.latex2mathml import tex2mathml
+
+_INNER = r"((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)"
+#: What docutils does not read, and what it reads in its place.
+_READ_AS = {
+    r"\\dots(?![a-z])": r"\\ldots",
+    r"\\mathop(?![a-z])": "",
+    r"\\operatorname\*\{arg\\,": r"\\operatorname{arg",
+    r"\\overleftrightarrow\{([^{}]*)\}_(\w)": r"\\overleftrightarrow{\1_\2}",
+    r"\\[bB]igg?(?![a-zA-Z])": "",
+    r"\\substack\{" + _INNER + r"\}": r"\\begin{matrix}\1\\end{matrix}",
+    r"(\\[td]?frac)\s*(\d)\s*(\d)": r"\1{\2}{\3}",
+    r"\A\s*(?=[_^])": "{}",
+    "−": "-",
+    "°": r"^\\circ",
+}
+
+
+def mathml(tex: str, *, block: bool = False) -> str:
+    r"""A formula, which a browser sets itself; braces and bars of the size that TeX gives them.
+
+    >>> "".join(mathml(r"1\dots n").split())
+    '<mathxmlns="http://www.w3.org/1998/Math/MathML"><mn>1</mn><mi>…</mi><mi>n</mi></math>'
+    """
+    read = tex
+    for pattern, replacement in _READ_AS.items():
+        read = re.sub(pattern, replacement, read)
+    try:
+        made = str(tex2mathml(read, as_block=block))
+    except (MathError, IndexError) as error:
+        raise ValueError(f"formula must be in the TeX of docutils, got {tex!r}: write it otherwise") from error
+    return re.sub(r"<mo>([{}‖])</mo>", r'<mo stretchy="false">\1</mo>', made)

@@ -1,0 +1,136 @@
+"""What a teacher hands out: `python book/tools handouts --out handouts`.
+
+`answers.pdf` has the answers to all exercises and self-tests, away from the questions; `formulas.pdf` is one page;
+`questions.gift` is for a quiz system; `chapters/` has an archive for each chapter with its figures and equations.
+"""
+
+import argparse
+import ast
+import base64
+import re
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+
+from rankbook.kit import style
+from tools.notebooks import exercise_texts
+from tools.notebooks.pairs import ROOT, code_cells
+from tools.site import labels
+from tools.site.mathml import mathml
+from tools.site.paper import print_html
+from tools.site.reading import BOOK, chapters
+from tools.site.templates import filled
+from tools.teaching import question_bank
+from tools.teaching.slides import to_html, words
+
+
+def answers() -> str:
+    """The booklet: solutions of the exercises, then the self-test, chapter by chapter."""
+    parts = []
+    for chapter in exercise_texts.chapters():
+        number, tests = chapter.number, (one for one in question_bank.self_tests() if one.stem == chapter.stem)
+        parts.append(f"<h1>{number}. {escape(chapter.title)}</h1>")
+        for one in chapter.exercises:
+            parts.append(f"<h2>Exercise {one.number}, {escape(one.title)}</h2>")
+            parts += [
+                f"<pre>{escape(source)}</pre>" if kind == "code" else to_html(words(source, number))
+                for kind, source in one.solution
+            ]
+        parts.append("<h2>Self-test</h2>")
+        parts += [to_html(f"**{number}.{one.number}** {words(one.answer, number)}") for one in tests]
+    return filled("sheet.html", title="Answers", body="\n".join(parts))
+
+
+def formulas() -> str:
+    """The sheet: the equations of `data/formulas.yaml`, with their numbers in the book."""
+    parts = ["<main>"]
+    for group in yaml.safe_load((BOOK / "data" / "formulas.yaml").read_text(encoding="utf-8")):
+        parts.append(f"<h2>{group['title']}</h2><dl>")
+        for label, name in group["rows"].items():
+            found = labels.labels()[label]
+            apart = r"\\qquad|\\quad(?=\\longrightarrow)" if "\\begin" not in found.text else r"\Z"
+            lines = filter(None, re.split(apart, found.text))
+            made = "".join(mathml(line.strip(" .,\n"), block=True) for line in lines)
+            parts.append(f"<div><dt>{escape(name)} ({found.number})</dt><dd>{made}</dd></div>")
+        parts.append("</dl>")
+    return filled("formulas.html", title="Optimising rank-based metrics: formulas", body="\n".join([*parts, "</main>"]))
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure of a chapter as its notebook has it, and the call that draws it again."""
+
+    label: str
+    png: bytes
+    call: str
+    names: Mapping[str, Any]
+
+    def svg(self) -> bytes | None:
+        """With lines that stay sharp; None where it cannot be drawn alone."""
+        try:
+            return style.svg(eval(self.call, dict(self.names)))
+        except NameError:
+            return None
+
+
+def drawings(stem: str) -> list[Drawing]:
+    """The figures of a chapter, in the order of its text."""
+    names: dict[str, Any] = {}
+    found = []
+    for cell in code_cells(nbformat.read(ROOT / "notebooks" / f"{stem}.ipynb", as_version=4)):
+        tree = ast.parse(re.sub(r"^[%!].*$", "", cell.source, flags=re.MULTILINE))
+        imports = [one for one in tree.body if isinstance(one, ast.ImportFrom)]
+        ours = [one for one in imports if (one.module or "").startswith("rankbook")]
+        exec(compile(ast.Module(ours, []), stem, "exec"), names)
+        if label := cell.metadata.get("mystnb", {}).get("figure", {}).get("name"):
+            [picture] = [one["data"]["image/png"] for one in cell.outputs if "image/png" in one.get("data", {})]
+            shown = [ast.unparse(one.args[0]) for one in ast.walk(tree) if isinstance(one, ast.Call) and _shows(one)]
+            found.append(Drawing(label, base64.b64decode(picture), "".join(shown[:1]) or "missing", names))
+    return found
+
+
+def _shows(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == "show"
+
+
+def equations(stem: str) -> str:
+    """The labelled equations of a chapter, in LaTeX with their labels and numbers."""
+    form = "\\begin{{equation}}\\tag{{{}}}\\label{{{}}}\n{}\n\\end{{equation}}"
+    here = {label: one for label, one in labels.labels().items() if one.file.stem == stem and one.kind == "equation"}
+    return "\n\n".join(form.format(one.number, label, one.text) for label, one in here.items())
+
+
+def archive(stem: str, folder: Path) -> Path:
+    """Write the figures of a chapter as PNG and SVG, with their captions, and its equations."""
+    path = folder / f"{stem}.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+        captions = []
+        for one in drawings(stem):
+            made.writestr(f"{one.label}.png", one.png)
+            if (picture := one.svg()) is not None:
+                made.writestr(f"{one.label}.svg", picture)
+            target = labels.labels()[one.label]
+            captions.append(f"{one.label}: Figure {target.number}. {words(target.title, int(stem[:2]))}")
+        made.writestr("captions.txt", "\n\n".join(captions) + "\n")
+        made.writestr("equations.tex", equations(stem) + "\n")
+    return path
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("handouts"), help="folder to write to")
+    folder = parser.parse_args().out
+    (folder / "chapters").mkdir(parents=True, exist_ok=True)
+    print(print_html(formulas(), folder / "formulas.pdf"))
+    print(print_html(answers(), folder / "answers.pdf"))
+    (folder / "questions.gift").write_text(question_bank.as_gift(), encoding="utf-8")
+    print(folder / "questions.gift")
+    for chapter in chapters().values():
+        print(archive(chapter.stem, folder / "chapters"), flush=True)

@@ -1,0 +1,61 @@
+"""The syllabi of four and of twelve meetings, from `data/lectures.yaml`, `data/syllabus.yaml` and the chapters."""
+
+from collections.abc import Iterable
+from functools import cache
+from typing import NamedTuple
+
+import yaml
+
+from rankbook.kit.explorable import all_explorables
+from rankbook.kit.live import Live, names
+from tools.site import labels
+from tools.site.reading import BOOK, chapters
+from tools.teaching import lectures
+
+
+class Meeting(NamedTuple):
+    """What to read before a meeting, and what to hand in after it."""
+
+    title: str
+    chapters: tuple[int, ...]
+    exercises: tuple[str, ...]
+
+
+def four() -> list[Meeting]:
+    """The four lectures."""
+    return [Meeting(one.title, one.chapters, one.exercises) for one in lectures.lectures()]
+
+
+def twelve() -> list[Meeting]:
+    """A term."""
+    listed = yaml.safe_load((BOOK / "data" / "syllabus.yaml").read_text(encoding="utf-8"))
+    return [Meeting(one["title"], tuple(one["chapters"]), tuple(one["exercises"])) for one in listed]
+
+
+def table(meetings: Iterable[Meeting]) -> str:
+    """A row a meeting."""
+    lines = ["| meeting | to read before it | with everybody | to hand in |", "|---|---|---|---|"]
+    for number, one in enumerate(meetings, 1):
+        read = "; ".join(
+            f"{{ref}}`{chapters()[n].number} {chapters()[n].title} <ch-{n:02d}>`, {chapters()[n].read} min"
+            for n in one.chapters
+        )
+        moved = " ".join(pictures()[n] for n in one.chapters)
+        handed = "; ".join(f"{{ref}}`{labels.labels()[label].title} <{label}>`" for label in one.exercises)
+        lines.append(f"| {number}. {one.title} | {read} | {moved} | {handed} |")
+    return "\n".join(lines) + "\n"
+
+
+@cache
+def pictures() -> dict[int, str]:
+    """Chapter → the question of its picture that answers to the hand, and of a live one if there is any."""
+    sliders = {one.module: one.caption for one in all_explorables().values()}
+    found = sliders | {Live(name).module: Live(name).caption for name in names()}
+    return {
+        int(part[2:4]): caption for module, caption in found.items() if (part := module.split(".")[1]).startswith("ch")
+    }
+
+
+def blocks() -> dict[str, str]:
+    """What the page includes."""
+    return {"syllabus_four": table(four()), "syllabus_twelve": table(twelve())}

@@ -16,6 +16,7 @@ _READ_AS = {
     r"\\substack\{" + _INNER + r"\}": r"\\begin{matrix}\1\\end{matrix}",
     r"(\\[td]?frac)\s*(\d)\s*(\d)": r"\1{\2}{\3}",
     r"\A\s*(?=[_^])": "{}",
+    "…": r"\\ldots ",
     "−": "-",
     "°": r"^\\circ",
 }

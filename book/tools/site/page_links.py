@@ -21,12 +21,6 @@ from nbformat.v4 import new_code_cell
 from tools.notebooks import pairs, setup_cell
 
 ROOT = pairs.ROOT
-_IMAGES = "_static/images"
-_ICONS = {
-    "Colab": f"{_IMAGES}/logo_colab.png",
-    "Kaggle": "fa-brands fa-kaggle",
-    "Binder": f"{_IMAGES}/logo_binder.svg",
-}
 
 
 def address() -> str:
@@ -116,7 +110,7 @@ def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doc
     """Give the header the buttons that launch a page, fetch its notebooks and report a mistake, where there are any."""
     shown, told = context["about_page"], "A Jupyter notebook, to be run where rankedu is installed"
     launch = [
-        _button(name, f"Run this page on {name}, with live sliders", _ICONS[name], url)
+        _button(name, f"Run this page on {name}, with live sliders", "fa-solid fa-play", url)
         for name, url in shown["launch"].items()
     ]
     taken = [

@@ -44,7 +44,7 @@ OPTIONS = {
 
 def built(folder, monkeypatch, address):
     """The page, in a small book with this address."""
-    monkeypatch.setenv("RANKEDU_REPOSITORY", address)
+    monkeypatch.setattr(page_links, "address", lambda: address)
     folder.mkdir()
     (folder / "how-to-read.md").write_text(PAGE, encoding="utf-8")
     with patch_docutils(), docutils_namespace():

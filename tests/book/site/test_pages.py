@@ -48,6 +48,7 @@ def test_the_address_comes_from_one_place_is_whole_and_lets_github_edit_and_laun
 
 
 def test_a_chapter_has_notebooks_to_take_with_its_cells_and_no_outputs_and_a_page_has_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(page_links, "address", lambda: "")
     found = page_links.about(CHAPTER)["downloads"]
     address, exercises = f"_static/{NOTEBOOK}", f"_static/{NOTEBOOK}".replace("notebooks/", "notebooks/exercises/")
     assert found == {"Notebook": address, "Exercises": exercises}

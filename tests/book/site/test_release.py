@@ -54,13 +54,10 @@ def test_what_follows_from_the_two_files_is_written_once_and_is_current_here(rea
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     address = (ready.ADDRESS.search((ROOT / "pyproject.toml").read_text(encoding="utf-8")) or ["", ""])[1]
     assert json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8")) == ready.archived(cited, address)
-    for name in ("pyproject.toml", "CITATION.cff", "CHANGELOG.md"):
-        shutil.copy(ROOT / name, tmp_path)
-    text = (tmp_path / "CITATION.cff").read_text(encoding="utf-8")
-    entry = "  - {" + ", ".join(f'{key}: "{value}"' for key, value in JO.items()) + "}"
-    (tmp_path / "CITATION.cff").write_text(re.sub(r"^  - name: .*", entry, text, flags=re.MULTILINE), "utf-8")
-    project = re.sub(r"^# (\[project.urls\])\n(?:# )?Repo.*", "", (tmp_path / "pyproject.toml").read_text("utf-8"))
-    (tmp_path / "pyproject.toml").write_text(project + PROJECT, "utf-8")
+    shutil.copy(ROOT / "CHANGELOG.md", tmp_path)
+    filled = {key: value for key, value in cited.items() if key != "repository-code"} | {"authors": [JO]}
+    (tmp_path / "CITATION.cff").write_text(yaml.safe_dump(filled, sort_keys=False), "utf-8")
+    (tmp_path / "pyproject.toml").write_text(PROJECT, "utf-8")
     monkeypatch.setattr(ready, "ROOT", tmp_path)
     monkeypatch.setattr("sys.argv", ["ready.py"])
     monkeypatch.setattr("os.environ", {})

@@ -84,7 +84,7 @@ def description(doctree: nodes.document, length: int = 200) -> str:
     prose = (one for one in doctree.findall(nodes.paragraph) if isinstance(one.parent, (nodes.section, nodes.document)))
     begun = (" ".join(words(one).split()) for one in prose)
     said = next((one for one in (*stated, *begun) if len(one.split()) > 5), "")
-    said = re.sub(r"[$`{}\\]|\\(?:mathbf|mathrm|operatorname)\b", "", said)
+    said = re.sub(r" ?\\cdot ?", "·", re.sub(r"\\(?:mathbf|mathrm|operatorname)\b|[$`{}]", "", said)).replace("\\", "")
     if len(said) <= length:
         return said
     ends = [end.end() for end in re.finditer(r"[.?!](?= )", said[:length])]

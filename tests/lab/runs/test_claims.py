@@ -18,6 +18,7 @@ from ranklab.datasets import held_out
 from ranklab.methods import METHODS
 from ranklab.runs import Record, collect_runs, keep_runs
 from ranklab.runs.folders import find_records
+from ranklab.runs.judging import judge
 from ranklab.runs.packing import pack
 from ranklab.runs.planning import plan
 from ranklab.runs.results import write_json
@@ -25,7 +26,7 @@ from ranklab.runs.results import write_json
 ABOUT = {"source": "RaMBO, Table 1", "claim": "It is better.", "experiment": "both"}
 CLAIMS = [
     {"id": name, "family": family, **ABOUT, "rule": f"It is larger than {'-1 point' if name == 'on-par' else '0'}."}
-    for name, family in {"milder": "f", "on-par": "f", "batches": "f", "elsewhere": "g", "boxes": "h"}.items()
+    for name, family in {"milder": "f", "on-par": "f", "batches": "f", "elsewhere": "f", "boxes": "h"}.items()
 ]
 PLAN = {
     "scales": {
@@ -91,6 +92,7 @@ def test_verdicts_are_of_the_records(data):
     assert sorted(protocol.arms) == ["happier", "later", "smooth_ap"] and list(protocol.arms)[-1] == "later"
     assert set(found.judged) == {"milder", "on-par", "batches"} and not found.left_out
     assert found.judged["on-par"].estimate.threshold == -0.01
+    assert found.judged == judge(found.contrasts, family=3), "what cannot be tested is not in the family"
     sizes = [record.metrics for record in records["smooth_ap"]]
     expected = sum(of["mAP of batches of 16"] - of["mAP of batches of 64"] for of in sizes) / 2
     assert found.judged["batches"].estimate.mean == pytest.approx(expected)

@@ -1,86 +1,22 @@
-"""Explorables of chapter 14: which steps keep the bound, and what their gradient sees."""
+"""The explorable of chapter 14: what the gradient of the step sees."""
 
 import functools
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from rankbook.ch14_happier.bounds import UpperBound, upper_bound
 from rankbook.ch14_happier.figures import arrows, broken_line
 from rankbook.ch14_happier.study import example, losses
 from rankbook.kit import style
-from rankbook.kit.explorable import choice, explorable, goal, hold, log_slider, slider, tell
+from rankbook.kit.explorable import choice, explorable, goal, hold, log_slider, tell
 from rankedu.losses import HAPLoss
 from rankedu.rankers import SupremumRanker
 
-LOW, HIGH = -0.04, 0.07
 #: A push whose arrow is as long as its half of the panel; no setting of the sliders has a larger one. Lengths are
 #: roots, so that a tenth of it still has an arrow. Below the least length there is none.
 LONGEST, LEAST = 0.5, 0.02
-
-
-def decide(start: float, offset: float) -> tuple[UpperBound, str]:
-    """The verdict on a setting with τ = 0.01, ρ = 100 and δ = 0.05, and how the figure words it."""
-    found = upper_bound(start=start, offset=offset)
-    falls = "" if found.monotone else f", {'but' if found.holds else 'and'} it falls at δ"
-    return found, ("an upper bound" if found.holds else "no upper bound") + falls
-
-
-@goal(
-    "Keep the bound without a fall at δ.",
-    lambda at: at.holds and at.monotone,
-    "With start {start:g} and offset {offset:g} the step never falls. It still jumps at 0: no position of the sliders "
-    "takes that jump away and keeps the bound.",
-)
-@goal(
-    "Leave the offset at 1.44 and lose the bound.",
-    lambda at: at.offset == 1.44 and not at.holds,
-    "It is lost as soon as the start is below ½.",
-)
-@goal(
-    "Leave the start at 0.5 and lose the bound.",
-    lambda at: at.start == 0.5 and not at.holds,
-    "It is lost as soon as the offset is below 1; a fall at δ alone does not break it.",
-)
-@explorable(start=slider(0, 1, default=0.5, steps=21, stops=5), offset=slider(0.5, 2, default=1.44, steps=31, stops=7))
-def step_and_bound(start: float, offset: float) -> Figure:
-    """Set the step by its start and its offset: when does the loss stay above the metric?"""
-    found, verdict = decide(start, offset)
-    ranker = SupremumRanker(start=start, offset=offset)
-    figure, (left, right) = style.figure(1, 2, width=6.4, height=3.7)
-    style.place(figure, (0.08, 0.15, 0.4, 0.64), (0.58, 0.15, 0.4, 0.64))
-    figure.text(0.5, 0.93, verdict, ha="center", weight="bold", color=style.BLACK if found.holds else style.RED)
-    x = broken_line(ranker, LOW, HIGH)
-    _curve(left, x, ranker.step(x), (x > 0).double())
-    pair = torch.stack([x, torch.zeros_like(x)], -1), torch.tensor([0.0, 1.0]).double().expand(len(x), 2)
-    _curve(right, x, losses(*pair, ranker.step), losses(*pair))
-    tell(figure, holds=found.holds, monotone=found.monotone)
-    for axis, one in ((left, 1.0), (right, 0.5)):
-        axis.step([LOW, 0, HIGH], [0, 0, one], where="pre", color=style.BLACK, linewidth=1.2, zorder=1)
-        axis.axvline(0.05, color=style.GREY, linewidth=1, linestyle=":", zorder=0)
-        axis.set(xlim=(LOW, HIGH), xlabel="$x = s_j - s_k$")
-        axis.set_xticks((0, 0.05), ("0", "δ"))
-    hold(left, start=lambda start: (0.0, start + 0.5), offset=lambda offset: (0.05, offset))
-    left.set(ylim=(-0.1, 2.6), title="what $j$ adds to rank($k$)")
-    right.set(ylim=(-0.04, 0.8), title="loss; black: 1 − AP")
-    jumps = [f"{'jumps up' if jump.up else 'falls'} at {jump.at:g}" for jump in found.jumps]
-    worst = f"At worst it adds {min(piece.low for piece in found.pieces[1:]):.4g} where a rank adds 1"
-    return style.describe(
-        figure,
-        f"The step with start {start:g} and offset {offset:g}: {verdict}. It {' and '.join(jumps) or 'has no jump'}. "
-        f"{worst}, for an item that stands above. Beside it, the loss of two items, one relevant, the other x above "
-        "it, against 1 − AP, which is 0 for x < 0 and 0.5 for x > 0.",
-    )
-
-
-def _curve(axes: Axes, x: Tensor, y: Tensor, floor: Tensor) -> None:
-    """A curve, red and thick where it lies below the floor."""
-    below = (y < floor - 1e-9).numpy()
-    axes.plot(x, np.where(below, np.nan, y), color=style.BLUE, antialiased=True)
-    axes.plot(x, np.where(below, y, np.nan), color=style.RED, linewidth=4)
 
 
 @functools.lru_cache(maxsize=128)

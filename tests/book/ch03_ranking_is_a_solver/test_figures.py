@@ -8,9 +8,7 @@ import torch
 import rankedu
 from rankbook.ch03_ranking_is_a_solver import explorables, study
 from rankbook.kit import style
-from rankedu.blackbox import differentiate
 from rankedu.proofs.rearrangement import certificate
-from rankedu.solvers import ranking
 
 
 def test_the_two_sums_agree_and_the_two_vectors_do_not():
@@ -29,18 +27,6 @@ def test_the_solid_is_the_permutahedron_of_four_and_edges_that_exchange_the_same
         assert sorted(corners[i] - corners[j]) == [-1, 0, 0, 1]
         first, second = np.flatnonzero(corners[i] != corners[j])
         assert abs((corners[i] - corners[j]) @ scores) == pytest.approx(abs(scores[first] - scores[second]))
-
-
-@pytest.mark.parametrize(("angle", "lam"), [(24, 0.6), (72, 2.4), (192, 0.3), (288, 2.4)])
-def test_the_lit_corner_is_the_ranking_and_the_gradient_algorithm_1s_never_leads_to_a_worse_one(angle, lam):
-    scores = torch.from_numpy(explorables.scores_at(angle)).requires_grad_()
-    assert explorables.best_ranks(scores.detach().numpy()) == [tuple(rankedu.rank(scores).tolist())]
-    c = torch.from_numpy(explorables.COEFFICIENTS)
-    (c @ differentiate(ranking, lam)(scores)).backward()
-    told = style.description(explorables.permutahedron_hexagon(angle=angle, lam=lam))
-    gradient = scores.grad.numpy()
-    assert ("the gradient is 0" if not gradient.any() else explorables._vector(gradient)) in told
-    assert gradient.sum() == pytest.approx(0, abs=1e-9) and float(c @ scores.grad) <= 1e-9
 
 
 def test_the_walk_goes_down_along_edges_to_the_ranking():

@@ -26,17 +26,6 @@ LOOKS = ((style.BLUE, "o"), (style.SKY, "s"), (style.RED, "^"))
 COMPARED = style.looks(
     ("contrastive", "triplet_semihard", "normalized_softmax", "histogram", "smooth_ap", "roadmap", "rambo_ap")
 )
-#: H-AP on Online Products, of the fine loss and of its sum over levels: HAPPIER Tab. 1 as printed in the version we
-#: read, which has no such pair for Smooth-AP and ROADMAP.
-TABLE_1 = {
-    "triplet, semi-hard": (42.2, 53.1),
-    "normalised softmax": (42.8, 50.4),
-    "ProxyNCA++": (43.0, 49.5),
-    "Smooth-AP": (42.9, None),
-    "ROADMAP": (43.3, None),
-    "CSL": (None, 52.8),
-    "HAPPIER": (None, 59.4),
-}
 
 
 def the_batch() -> Figure:
@@ -207,26 +196,4 @@ def cousins_and_strangers() -> Figure:
         figure,
         "Bars of the net pull on pairs of the same class, on cousins and on strangers, negative if they are pushed "
         f"apart, as shares of all pull and push on the batch. {'; '.join(facts)}.",
-    )
-
-
-def table_1() -> Figure:
-    """H-AP on Online Products as HAPPIER prints it: fine losses and their sums over levels."""
-    figure, axes = style.figure(width=6.8, height=3.4)
-    height = np.arange(len(TABLE_1))[::-1]
-    fine, hierarchical = np.array(list(TABLE_1.values()), dtype=float).T
-    axes.hlines(height, fine, hierarchical, color=style.GREY, linewidth=3, zorder=1)
-    axes.plot(fine, height, "o", color=style.RED, markersize=10, label="fine labels")
-    axes.plot(hierarchical, height, "D", color=style.BLUE, markersize=9, label="with the hierarchy")
-    axes.set_yticks(height, list(TABLE_1))
-    axes.tick_params(axis="y", length=0)
-    axes.set(xlabel="H-AP on Online Products, % (printed)", xlim=(40, 62))
-    axes.legend(loc="upper right")
-    kinds = ("fine", "with it")
-    pairs = ((name, value, kind) for name, row in TABLE_1.items() for value, kind in zip(row, kinds, strict=True))
-    facts = [f"{name}: {value:g} {kind}" for name, value, kind in pairs if value is not None]
-    return style.describe(
-        figure,
-        "H-AP in per cent on Stanford Online Products as printed in Table 1 of HAPPIER, with fine labels and with the "
-        f"hierarchy, for the three Σ losses their sums over levels. {'; '.join(facts)}.",
     )

@@ -1,4 +1,4 @@
-"""Chapter 16, object detection: charges, absence, VOC's AP, the whole loss on proposals, and the λ that it needs."""
+"""Chapter 16, object detection: charges, VOC's AP, the whole loss on proposals, and the λ that it needs."""
 
 import numpy as np
 
@@ -12,10 +12,6 @@ def blame(scores, relevance, *, weigh=lambda rank: 1 / rank, own=False, everyone
     weights = weigh(1 + above.sum(axis=0))
     charged = ((above & relevance) * (weights[:, None] if own else weights)).sum(axis=1)
     return np.where(relevance, charged if everyone else 0, charged) / relevance.sum()
-
-
-def chance_of_absence(share, pictures, length):
-    return (1 - share) ** (pictures * (1 + length))
 
 
 def voc_ap(hits, objects, *, beyond=lambda precision: np.maximum.accumulate(precision[::-1])[::-1]):
@@ -96,11 +92,6 @@ def _lambda_cases() -> list[Case]:
     return cases
 
 
-def _share_cases() -> list[Case]:
-    cases = ((0.5, 1, 1), (0.1, 8, 7), (0.02, 8, 0), (0.02, 8, 7), (0.4, 2, 3), (0.07, 16, 3))
-    return [{"share": share, "pictures": pictures, "length": length} for share, pictures, length in cases]
-
-
 def _hit_cases() -> list[Case]:
     rng = np.random.default_rng(17)
     drawn = [{"hits": rng.permutation(n) < p, "objects": p + rng.integers(1, 4)} for n, p in _SIZES]
@@ -121,19 +112,6 @@ EXERCISES = (
              "divides by the rank of the negative: it is the rank of the positive below"),
             (lambda y, rel: blame(y, rel, everyone=True),
              "charges the positives as well: a positive above another is no mistake"),
-        ],
-    ),
-    Exercise(
-        "chance_of_absence(share, pictures, length): the chance that a class, which a share of all pictures shows, is "
-        "on none of a batch of so many pictures nor on those of so many remembered batches, all drawn at random.",
-        chance_of_absence, _share_cases, [
-            (lambda share, pictures, length: (1 - share) ** (pictures * length),
-             "leaves the current batch out: with a memory of τ batches the list holds 1 + τ"),
-            (lambda share, pictures, length: (1 - share) ** pictures, "leaves the memory out"),
-            (lambda share, n, length: (1 - share) ** (n + length), "counts a remembered batch as one picture"),
-            (lambda share, pictures, length: 1 - share * pictures * (1 + length),
-             "adds the chances of the pictures up: two of them may show the class"),
-            (lambda s, n, t: s ** (n * (1 + t)), "returns the chance that every picture shows the class"),
         ],
     ),
     Exercise(

@@ -67,7 +67,7 @@ def drag_a_ranking(rank: int, alpha: float) -> Figure:
             bars.text(x, height + 0.02, f"{height:.2f}", ha="center", va="bottom", fontsize=11)
     verdict = {metric: _better(severe[metric], mild[metric]) for metric in METRICS}
     tell(figure, better=list(verdict.values()), first=_first(alpha), h_ap=mild["H-AP"], ap=mild["AP"])
-    bars.set(xlim=(-0.55, 3.55), ylim=(0, 1.12), ylabel="black: S, white: M", yticks=(0, 0.5, 1))
+    bars.set(xlim=(-0.55, 3.55), ylim=(0, 1.12), ylabel="filled: S, hollow: M", yticks=(0, 0.5, 1))
     bars.set_xticks(place, [f"{metric}: {verdict[metric]}" for metric in METRICS])
     bars.tick_params(axis="x", length=0)
     values = ", ".join(

@@ -1,4 +1,4 @@
-"""Figures of chapter 13: mistakes that AP cannot tell apart, H-rank in pieces, what α weighs, and what it all costs."""
+"""Figures of chapter 13: mistakes that AP cannot tell apart, H-rank in pieces, and what α weighs."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -200,21 +200,4 @@ def weights_by_alpha(counts: Sequence[int] = (1000, 100, 10)) -> Figure:
         figure,
         f"Share of AP of levels 1, 2 and 3 in H-AP, stacked, against α on a logarithmic axis, for {counts[0]}, "
         f"{counts[1]} and {counts[2]} items at these levels. {'; '.join(facts)}. The leaves take all as α grows.",
-    )
-
-
-def cost(sizes: Sequence[int] = (250, 500, 1000, 2000, 4000)) -> Figure:
-    """The time of H-AP, by its definition and by nested sets."""
-    pairs, nested = study.time_both(sizes).T
-    figure, axes = style.figure(width=6.2, height=3.5)
-    axes.plot(sizes, pairs, "s--", color=style.ORANGE, markersize=7, label="the definition, pair by pair")
-    axes.plot(sizes, nested, "o-", color=style.BLUE, markersize=7, label="ranks within nested sets")
-    axes.set(xscale="log", yscale="log", xlabel="items in the list", ylabel="milliseconds for one query")
-    style.xticks(axes, sizes, "{:,}")
-    axes.legend(loc="upper left")
-    return style.describe(
-        figure,
-        f"Time of H-AP against the number of items, both logarithmic. Pair by pair from {pairs[0]:.2g} to "
-        f"{pairs[-1]:.2g} milliseconds for {sizes[0]} to {sizes[-1]} items, by nested sets from {nested[0]:.2g} to "
-        f"{nested[-1]:.2g}.",
     )

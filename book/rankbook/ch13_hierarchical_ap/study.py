@@ -74,9 +74,7 @@ def h_ap_by_pairs(listed: Tensor) -> Tensor:
     return (above.sum(1) / torch.arange(1, len(listed) + 1)).sum() / listed.sum()
 
 
-def time_both(
-    sizes: Sequence[int] = (250, 500, 1000, 2000, 4000), n_levels: int = 3, repeats: int = 5
-) -> npt.NDArray[np.float64]:
+def time_both(sizes: Sequence[int], n_levels: int = 3, repeats: int = 5) -> npt.NDArray[np.float64]:
     """Milliseconds of the definition and of the nested sets, medians; shape (len(sizes), 2)."""
     generator = torch.Generator().manual_seed(0)
     table = []

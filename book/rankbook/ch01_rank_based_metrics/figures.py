@@ -154,10 +154,6 @@ def depth_curves() -> Figure:
     )
 
 
-#: The colours of the ways to break ties.
-TIES = {"optimistic": style.PURPLE, "ordinal": style.BLACK, "expected": style.GREEN, "pessimistic": style.ORANGE}
-
-
 def tied_orders() -> Figure:
     """Every order that a group of four tied items can take, and the AP that it gives."""
     scores, relevance = torch.tensor([0.9, 0.5, 0.5, 0.5, 0.5, 0.1]), torch.tensor([0, 1, 1, 0, 0, 1])
@@ -171,10 +167,11 @@ def tied_orders() -> Figure:
     left.text(3.5, 0.72, "tied, so in any order", ha="center", va="bottom", size=11)
     right.plot(values, -np.arange(len(values)), linestyle="none", marker="o", markersize=9, color=style.BLACK)
     shown = []
-    for ties, dash in (("pessimistic", "--"), ("expected", "-"), ("optimistic", ":")):
+    looks = (("pessimistic", "--", style.ORANGE), ("expected", "-", style.GREEN), ("optimistic", ":", style.PURPLE))
+    for ties, dash, colour in looks:
         value = average_precision(scores, relevance, ties=ties).item()
         shown.append(f"{ties} {value:.3f}")
-        right.axvline(value, color=TIES[ties], linestyle=dash, zorder=1, label=shown[-1])
+        right.axvline(value, color=colour, linestyle=dash, zorder=1, label=shown[-1])
     right.set(xlabel="AP of this order", ylim=(-len(labels) + 0.35, 1.3), xlim=(0.365, 0.575))
     left.axis("off")
     right.tick_params(left=False, labelleft=False)
@@ -185,34 +182,6 @@ def tied_orders() -> Figure:
         "Six rows, one for each way to order the labels of four tied items, two of them relevant, between an "
         f"irrelevant item at rank 1 and a relevant one at rank 6; beside each its AP: "
         f"{', '.join(f'{v:.3f}' for v in values)}. Vertical lines mark the tie policies: {', '.join(shown)}.",
-    )
-
-
-def rounded_scores() -> Figure:
-    """The range of AP that ties leave open, when scores are kept to fewer and fewer bits."""
-    generator = torch.Generator().manual_seed(0)
-    relevance = torch.arange(300) < 30  # a file that lists the relevant items first, as files often do
-    exact = torch.sigmoid(torch.randn(300, generator=generator, dtype=torch.float64) + 1.6 * relevance)
-    bits = list(range(1, 11))
-    rounded = [(exact * 2**b).round() / 2**b for b in bits]
-    values = {ties: [average_precision(scores, relevance, ties=ties).item() for scores in rounded] for ties in TIES}
-    made, axes = style.figure(height=3.7)
-    axes.fill_between(bits, values["pessimistic"], values["optimistic"], color=style.SKY, alpha=0.35, linewidth=0)
-    for (ties, colour), look in zip(TIES.items(), ("v-", "x", "o-", "^-"), strict=True):
-        axes.plot(bits, values[ties], look, color=colour, markersize=8, label=ties, linewidth=1.5)
-    best = average_precision(exact, relevance).item()
-    axes.axhline(best, color=style.GREY, linewidth=1, zorder=0)
-    axes.text(1.0, best + 0.015, "exact scores", size=11, color="#555555")
-    axes.set(xlabel="bits kept of every score", ylabel="AP", ylim=(0, 1.02), xlim=(0.7, 10.3), xticks=bits)
-    axes.legend(loc="upper right", ncols=2, frameon=False)
-    width = [high - low for high, low in zip(values["optimistic"], values["pessimistic"], strict=True)]
-    return style.describe(
-        made,
-        f"AP of 300 scores, 30 of them relevant, against the bits kept. Between the pessimistic and the optimistic "
-        f"value lie {width[0]:.2f} at 1 bit, {width[3]:.2f} at 4 bits and {width[9]:.3f} at 10 bits. The expected "
-        f"value is {values['expected'][0]:.2f} at 1 bit and {values['expected'][3]:.2f} at 4, beside "
-        f"{best:.2f} for the exact scores. Ties broken by position give the "
-        "optimistic value, because the relevant items come first in the file.",
     )
 
 

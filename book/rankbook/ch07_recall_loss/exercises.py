@@ -1,4 +1,4 @@
-"""Chapter 7, the recall loss: a loss from any weights, and weights from a closed form."""
+"""Chapter 7, the recall loss: a loss from any weights."""
 
 import numpy as np
 
@@ -31,10 +31,6 @@ def steep(K):
     return 1 / (K * (K + 1))
 
 
-def weights_from_W(W):
-    return W[1:] - W[:-1]
-
-
 def _wishes() -> list[Case]:
     rng, cases = np.random.default_rng(7), []
     weights = (one_over_K, first_three_alone, steep, one_over_K, first_three_alone, steep, one_over_K)
@@ -42,12 +38,6 @@ def _wishes() -> list[Case]:
         scores, relevance = rng.permutation(100)[:size] / 100, rng.permutation(size) < size // 2
         cases.append({"scores": scores, "relevance": relevance, "weight": weight})
     return cases
-
-
-def _totals() -> list[Case]:
-    r = np.arange(6.0)
-    lists = ([0, 1, 1.5, 1.75], [0.0, 2.0], np.log1p(r), np.log1p(np.log1p(r)), r / (1 + r), np.sqrt(r), r**2)
-    return [{"W": np.array(values, dtype=float)} for values in lists]
 
 
 EXERCISES = (
@@ -68,16 +58,5 @@ EXERCISES = (
             (lambda y, rel, w: loss_from_weights(-y, rel, w), "counts those behind: larger scores stand ahead"),
         ],
         arrays=("numpy",),
-    ),
-    Exercise(
-        "weights_from_W(W): the weights w_1, …, w_n that belong to a closed form, from the array of W(0), …, W(n).",
-        weights_from_W, _totals, [
-            (lambda W: np.diff(W, prepend=0.0), "has a weight too many: the first weight is that of K = 1"),
-            (lambda W: np.cumsum(W)[1:], "sums once more: W is the sum already, take its steps"),
-            (lambda W: W[1:] / np.arange(1, len(W)), "divides W(K) by K, which gives the mean weight up to K"),
-            (lambda W: W[1:], "returns W itself without W(0)"),
-            (lambda W: np.gradient(W) if len(W) > 1 else W,
-             "takes slopes at W(0), W(1), …: a weight is the step from one to the next"),
-        ],
     ),
 )  # fmt: skip

@@ -106,6 +106,8 @@ def test_the_hierarchy_is_a_tree_whose_names_belong_to_its_labels(known):
     paths = data.labels.unique(dim=0)
     assert len(paths) == len(data.labels[:, 2].unique())  # one path for each character
     assert len(paths[:, :2].unique(dim=0)) == len(data.labels[:, 1].unique())  # one script for each base letter
+    bases = [(script, data.names[1][base]) for script, base in paths[:, :2].unique(dim=0).tolist()]
+    assert bases == sorted(bases), "their numbers do not hang on the order of a set"
     for level in range(3):
         assert paths[:, level].unique().tolist() == list(range(len(data.names[level])))
     for side in known.splits.values():

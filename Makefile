@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 # Dozens of processes read the package: let the first of them keep what it has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help book lab figures slides handouts paper notebooks exercises timings links results claims bench mutants validate test check lint hooks venv dist package release-check clean
+.PHONY: help book lab figures slides handouts offline paper notebooks exercises timings links results claims bench mutants validate test check lint hooks venv dist package release-check clean
 
 help:  ## say what there is to make
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -33,6 +33,10 @@ slides: $(VENV)/.has-book  ## write the slides of the four lectures to slides/
 
 handouts: $(VENV)/.has-book  ## write answers, a sheet of formulas, questions and figures for a class to handouts/
 	$(PY) book/tools handouts --out handouts
+
+offline: $(VENV)/.has-book  ## write the whole book as PDF and as EPUB to offline/
+	$(PY) book/tools build
+	$(PY) book/tools offline --out offline
 
 ##@ For authors
 
@@ -130,4 +134,4 @@ release-check: $(VENV)/.has-test  ## do all of a release but the sending, and te
 	$(PY) .ci/release/ready.py --out release
 
 clean:  ## remove what was built; not the environment, and no run
-	rm -rf book/_build dist release figures slides handouts .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf book/_build dist release figures slides handouts offline .pytest_cache .mypy_cache .ruff_cache .hypothesis

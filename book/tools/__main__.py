@@ -9,6 +9,7 @@ lams         look at the λ that the data ask for while the losses of the claims
 loops        train a step with each loss in each training loop, for the page "Right in any loop"
 timings      measure how long chapters and labs run
 print        a page of the built book as PDF, such as the report of the claims
+offline      the whole built book as PDF and as EPUB
 journal      the paper about the book, as PDF
 slides       write the slides of the lectures
 handouts     answers, a sheet of formulas, questions, figures and equations, for teachers
@@ -31,6 +32,7 @@ COMMANDS = {
     "loops": "site.loops",
     "timings": "notebooks.timings",
     "print": "site.paper",
+    "offline": "site.offline",
     "journal": "site.journal",
     "slides": "teaching.slides",
     "handouts": "teaching.handouts",

@@ -452,7 +452,7 @@ def identity_gradient(y, incoming, project="mean"):
     return [-slope for slope in slopes]
 
 
-# R@k = sum over relevant i of σ((k - rk(y)_i) / τ) / min(k, p)                                      Patel et al., 2022
+# R@k = sum over relevant i of σ((k - rk(y)_i) / T) / min(k, p)                                      Patel et al., 2022
 
 
 def recall_at_k_surrogate(y, relevant, k, temperature, ranker=rank):
@@ -464,12 +464,12 @@ def recall_at_k_surrogate(y, relevant, k, temperature, ranker=rank):
     return sum(inside) / min(k, len(inside)) if inside else math.nan
 
 
-# sum over pairs G_i > G_j of |ΔNDCG_ij| log2(1 + exp((y_j - y_i) / τ))                               Wang et al., 2018
+# sum over pairs G_i > G_j of |ΔNDCG_ij| log2(1 + exp((y_j - y_i) / τ))           Burges et al., 2006; Wang et al., 2018
 
 
-def lambda_loss(y, gains, temperature=1.0):
-    """LambdaLoss: each pair weighs what NDCG changes by when its two items change places.
-    >>> lambda_loss([0.5, 0.5], [0, 1])  # log2(2) (1/log2(2) - 1/log2(3))
+def lambda_rank_loss(y, gains, temperature=1.0):
+    """LambdaRank as a loss: each pair weighs what NDCG changes by when its two items change places.
+    >>> lambda_rank_loss([0.5, 0.5], [0, 1])  # log2(2) (1/log2(2) - 1/log2(3))
     0.36907024642854247
     """
     discounts = [1 / math.log2(1 + place) for place in rank(y)]

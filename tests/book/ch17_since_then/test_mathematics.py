@@ -19,7 +19,7 @@ def discount(rank):
 
 
 @pytest.mark.parametrize("spread", [1e-9, 0.2, 5.0])
-def test_lambda_loss_is_no_less_than_the_loss_of_ndcg(spread):
+def test_lambda_rank_loss_is_no_less_than_the_loss_of_ndcg(spread):
     """Proposition: the pairs in the wrong order alone cover it."""
     rng = np.random.default_rng(0)
     for gains in GAINS:
@@ -31,13 +31,13 @@ def test_lambda_loss_is_no_less_than_the_loss_of_ndcg(spread):
             for i, j in permutations(range(len(y)), 2)
             if gains[i] > gains[j] and ranks[i] > ranks[j]
         )
-        assert true - 1e-12 <= wrong / ideal <= reference.lambda_loss(y, gains) + 1e-12
+        assert true - 1e-12 <= wrong / ideal <= reference.lambda_rank_loss(y, gains) + 1e-12
 
 
-def test_lambda_loss_of_pairs_far_apart_is_theirs_in_the_wrong_order_and_ties_count_in_full():
-    assert reference.lambda_loss([3.0, 2.0, 1.0], [3, 1, 0], temperature=1e-3) == pytest.approx(0)
+def test_lambda_rank_loss_of_pairs_far_apart_is_theirs_in_the_wrong_order_and_ties_count_in_full():
+    assert reference.lambda_rank_loss([3.0, 2.0, 1.0], [3, 1, 0], temperature=1e-3) == pytest.approx(0)
     tied = [1.0, 1.0]
-    assert reference.lambda_loss(tied, [0, 1]) >= 1 - reference.ndcg(tied, [0, 1])
+    assert reference.lambda_rank_loss(tied, [0, 1]) >= 1 - reference.ndcg(tied, [0, 1])
 
 
 def test_lambda_rank_s_gradient_with_the_weights_held_is_that_of_the_loss_at_distinct_scores():
@@ -52,7 +52,7 @@ def test_lambda_rank_s_gradient_with_the_weights_held_is_that_of_the_loss_at_dis
                 weight = (gains[i] - gains[j]) * abs(discount(ranks[i]) - discount(ranks[j])) / ideal
                 push = weight / (1 + math.exp(y[i] - y[j])) / math.log(2)
                 held += push * (np.eye(n)[j] - np.eye(n)[i])
-        moved = [[reference.lambda_loss((y + h * e).tolist(), gains) for h in (1e-5, -1e-5)] for e in np.eye(n)]
+        moved = [[reference.lambda_rank_loss((y + h * e).tolist(), gains) for h in (1e-5, -1e-5)] for e in np.eye(n)]
         assert np.allclose(np.subtract(*np.transpose(moved)) / 2e-5, held, atol=1e-8)
 
 

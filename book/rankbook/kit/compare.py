@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 
 from rankbook.kit import style
 
@@ -166,7 +167,7 @@ class Comparison:
             axes.annotate(
                 name, (1 - left, values.mean()), xycoords=("axes fraction", "data"), xytext=(4 * left - 2, 2),
                 color="#666666", textcoords="offset points", ha="left" if left else "right", va="bottom", fontsize=10,
-                annotation_clip=True,
+                annotation_clip=True, path_effects=[withStroke(linewidth=3, foreground="white")], zorder=5,
             )  # fmt: skip
             facts.append(f"{name}, a grey line: {values.mean():.2f}")
         return facts

@@ -310,16 +310,17 @@ def test_it_moves_by_itself_until_it_is_stopped(reader):
 
 def test_a_guess_unlocks_the_run_is_kept_and_is_answered_with_what_has_happened_when_that_is_over(reader):
     page = reader("descend", reduced_motion="reduce")
-    start, says = page.get_by_role("button", name="Start", exact=True), page.locator(".says")
+    start, told_of = page.get_by_role("button", name="Start", exact=True), page.locator(".told")
     expect(start).to_be_disabled()
     page.locator("[data-handle='A corner of the frame']").press("ArrowUp")
     page.wait_for_function("location.hash === '#explorable-descend?frame=0.35,-2.056,0.9,-1&guess=frame'")
     page.reload()
     start.click()
     told = "Your frame is right on 49 % of the map: not there. Sorted, of each map: blackbox 32 %, sigmoid 52 %,"
-    expect(says).to_contain_text(told)
+    expect(told_of).to_contain_text(told)
+    expect(told_of).to_contain_text("Stuck: its steps")
     expect(page.locator(".marks")).to_contain_text("sigmoid, τ = 0.04: stuck")
-    assert says.get_attribute("role") == "status" and page.get_by_label("just show me").is_disabled()
+    assert told_of.get_attribute("role") == "status" and page.get_by_label("just show me").is_disabled()
     items = page.locator(".marks .positive[r='5.0'], .marks .negative[width='8.0']")
     assert len(set(items.evaluate_all("all => all.map((one) => one.outerHTML)"))) == 24, "none hides another"
     page.locator("[data-handle='Ring of sigmoid']").press("End")
@@ -336,7 +337,7 @@ def test_what_is_drawn_is_judged_when_the_reader_has_painted_all_of_it(reader):
     assert page.locator(".marks text", has_text="mean ?").count() == 1
     for key in ("End", "Home"):
         page.locator("[data-handle='Item D']").press(key)
-    expect(page.locator(".says strong")).to_contain_text("You drew it right")
+    expect(page.locator(".told")).to_contain_text("You drew it right")
     assert state(page)["painted"]["reach"] == [0, 1] and page.get_by_label("just show me").is_disabled()
 
 
@@ -357,7 +358,7 @@ def test_on_paper_stands_the_end_of_a_run_or_what_the_reader_made_of_it_and_a_co
 
 def test_a_bet_on_a_row_is_kept_follows_its_row_and_is_answered(reader):
     page = reader("verdicts", reduced_motion="reduce")
-    start, says, ring = (page.get_by_role("button", name="Take runs away"), *map(page.locator, (".says", RING)))
+    start, says, ring = (page.get_by_role("button", name="Take runs away"), *map(page.locator, (".told", RING)))
     expect(start).to_be_disabled()
     ring.press("ArrowDown")
     ring.press("ArrowDown")

@@ -21,9 +21,8 @@ from rankbook.ch07_recall_loss.live import bricks
 from rankbook.ch14_happier.live import hunt
 from rankbook.claims.live import verdicts
 from rankbook.idea.live import descend
-from rankbook.kit import live as live_module
 from rankbook.kit.explorable.core import MIME
-from rankbook.kit.live import Live, live, names
+from rankbook.kit.live import Live, live, marks, names
 from rankbook.kit.live.widget import widget
 from rankedu import reference
 
@@ -35,7 +34,7 @@ def test_each_is_a_picture_in_words_that_asks_a_question_and_a_page_can_run(name
     assert data[MIME] == {"live": name}
     picture = ElementTree.fromstring(data["image/svg+xml"])
     said_of_it, texts = picture.get("aria-label"), picture.iter("{http://www.w3.org/2000/svg}text")
-    assert said_of_it == re.sub(r" -(?=\d)", " −", first["says"]) and len(list(picture.iter())) > 20
+    assert said_of_it == first["says"] and len(list(picture.iter())) > 20
     assert not [one.text for one in texts if re.search(r"(^|\W)-\d", one.text or "")], "one minus sign"
     assert "?" in explorable.caption and first["handles"], "something can be dragged"
     centres = [(one["x"], one["y"]) for one in first["handles"]]
@@ -55,8 +54,8 @@ def test_each_is_a_picture_in_words_that_asks_a_question_and_a_page_can_run(name
 
 
 def test_one_place_writes_signs_and_counts():
-    told = live_module._said("-0.5, -0.00, (-0) and x-1; 1 steps, 11 steps, 0.1 steps, 1 cells")
-    assert told == "−0.5, 0.00, (0) and x-1; 1 step, 11 steps, 0.1 steps, 1 cell"
+    assert marks.said("-0.5, -0.00, (-0.) and x-1, -10, H-AP") == "−0.5, 0.00, (0.) and x-1, −10, H-AP"
+    assert [marks.counted(number, "step") for number in (0, 1, 11)] == ["0 steps", "1 step", "11 steps"]
 
 
 REFUSED = {
@@ -187,7 +186,7 @@ def test_verdicts_judge_by_what_is_kept_sort_themselves_and_say_which_fell_first
     assert "“A - B” and “A - C”" in shown["found"], "at eight tenths both have three runs left"
     names = [mark[2] for mark in shown["marks"] if mark[0] == "text" and mark[2] in {one["row"] for one in end["rows"]}]
     assert names == ["B - C", "A - B", "A - C"], "what is level comes before what cannot be told"
-    told = [verdicts.verdicts({**start, "row": row})["says"] for row in (0, -1, -2)]
+    told = [verdicts.verdicts({**start, "row": row})["found"] for row in (0, -1, -2)]
     enough = [re.findall(r"by 4 runs; (.*) would decide it", one)[0] for one in told]
     assert enough == ["3", "4", "no number"], "letters and search stay, however many runs there are"
     strict = verdicts.verdicts({**start, "log_alpha": -3.0, "factor": 0.0})["state"]

@@ -1,6 +1,20 @@
 """Chapter 2: how far Algorithm 1 looks ahead, and what it sees on the way."""
 
-from rankbook.kit.live.marks import NAMES, along, apart, arrow, dot, handle, line, polygon, scaled, scene, text
+from rankbook.kit.live.marks import (
+    NAMES,
+    along,
+    apart,
+    arrow,
+    axes,
+    counted,
+    dot,
+    handle,
+    line,
+    polygon,
+    scaled,
+    scene,
+    text,
+)
 from rankedu.reference import interpolated, optimal_value, rank, rank_gradient
 
 START = {"scores": [0.92, 0.3, 0.5, 0.7, 0.08], "incoming": [-0.1, 0.15, 0.0, -0.05, 0.05], "lam": 0.6, "tick": False}
@@ -36,7 +50,7 @@ def look_ahead(state):
     ]
     tip = [along("x", "lam", None, 0.1, FAR, across(0.1), RIGHT)]
     handles.append(handle("Tip of the arrow", across(lam), LINES[1] + 16, f"λ is {lam:.2f}", tip))
-    return scene(shown, 414, marks, handles, [], words(shown, lam), found)
+    return scene(shown, 420, marks, handles, [], words(shown, lam), found)
 
 
 def vertical(i):
@@ -101,7 +115,7 @@ def curve(ahead, knots, lam):
 
     return [
         *names(("m", up(values[-1])), ("secant", up(here[1])), lam),
-        line([(LEFT, CURVE[0]), (LEFT, CURVE[1]), (RIGHT, CURVE[1])], "axis"),
+        *axes((LEFT, RIGHT, *CURVE), (0, 1, {}), (0, 1, {})),
         line([(across(t), up(value)) for t, value in zip(knots, values)], "ink"),
         line([(LEFT, up(here[0])), (across(lam), up(here[1]))], "ahead"),
         dot(across(lam), up(here[1]), "ahead", 4),
@@ -135,7 +149,11 @@ def steps(c, ahead, knots, lam, value):
         stairs += [(across(start), level), (across(end), level)]
     return [
         *names(("loss", stairs[-1][1]), ("its mean", up(value)), lam),
-        line([(LEFT, STEPS[0]), (LEFT, STEPS[1]), (RIGHT, STEPS[1])], "axis"),
+        *axes(
+            (LEFT, RIGHT, *STEPS),
+            (0, FAR, {f"{t:d}": t for t in range(0, 7, 2)}),
+            (low, high, {f"{low:.1f}": low, f"{high:.1f}": high}),
+        ),
         line(stairs, "ink"),
         line([(LEFT, up(value)), (across(lam), up(value))], "ahead"),
         dot(LEFT, up(value), "ahead", 4),
@@ -165,6 +183,6 @@ def words(shown, lam):
     slopes = ", ".join([f"{name} {slope:.2f}" for name, slope in zip(NAMES, shown["gradient"])])
     return (
         f"Five scores move along the incoming gradient for a time of λ = {lam:.2f}, with "
-        f"{shown['overtakings']} overtakings. The loss c·rk(y) is {shown['loss']:.2f}; its mean over the way, the "
-        f"interpolated loss, is {shown['interpolated']:.2f}. The gradient is {slopes}."
+        f"{counted(shown['overtakings'], 'overtaking')}. The loss c·rk(y) is {shown['loss']:.2f}; its mean over the "
+        f"way, the interpolated loss, is {shown['interpolated']:.2f}. The gradient is {slopes}."
     )

@@ -5,8 +5,8 @@ from rankbook.kit.live.marks import (
     along,
     apart,
     arrow,
+    axes,
     bar,
-    button,
     dot,
     handle,
     item,
@@ -49,8 +49,10 @@ def paint(state):
         bar(left, TOP, right - left, WINDOW - TOP, "area"),
         bar(left, high, right - left, BOTTOM - high, "ahead area"),
     ]
-    marks += [*staircase(), line([(across(at), up(level)) for at, level in zip(KNOTS, curve)], "guide")]
-    marks += [dot(across(at), up(level), "hollow", 4) for at, level in zip(KNOTS, curve)]
+    marks += staircase()
+    if state["guess"] != "skip":
+        marks.append(line([(across(at), up(level)) for at, level in zip(KNOTS, curve)], "guide"))
+        marks += [dot(across(at), up(level), "hollow", 4) for at, level in zip(KNOTS, curve)]
     if known:
         marks += [*lit(x, passed), *trail(state, reach, lam), dot(left, high, "ahead", 6), tangent(x, value, slope)]
         marks.append(text(RIGHT, 16, f"slope {slope:.2f}{passes(passed)}", "gradient", "end"))
@@ -71,7 +73,7 @@ def paint(state):
         handles.append(handle(name, across(KNOTS[k]), up(level), f"{level:.1f}", moves, {"guess": "drawn"}))
     question = ask("Draw the mean for each score of D, or", [], state["guess"], ["it is painted"] if whole else [])
     found = verdict(curve, lam) if whole and state["guess"] == "drawn" else ""
-    return scene(shown, 306, marks, handles, [button("Start anew", START)], words(shown, known), found, question)
+    return scene(shown, 306, marks, handles, [], words(shown, known), found, question)
 
 
 def across(score):
@@ -102,8 +104,8 @@ def staircase():
     for low, high in zip(ends, ends[1:]):
         stairs += [(across(at), up(rank_at((low + high) / 2))) for at in (low, high)]
     numbers = [text(LEFT - 19, up(k) + 4, f"{k:d}", "small", "end") for k in range(1, 6)]
-    axis = line([(LEFT, TOP), (LEFT, BOTTOM), (RIGHT, BOTTOM)], "axis")
-    return [axis, *numbers, line(stairs, "ink"), text(RIGHT, up(1) + 17, "rank of D", "small", "end")]
+    box = axes((LEFT, RIGHT, TOP, BOTTOM), (0, 1, {}), (0, 1, {}))
+    return [*box, *numbers, line(stairs), text(RIGHT, up(1) + 17, "rank of D", "small", "end")]
 
 
 def trail(state, reach, lam):

@@ -1,7 +1,21 @@
 """Chapter 2: two calls of a solver teach a grid of costs which path is wanted."""
 
-from rankbook.kit.live.marks import along, bar, button, dot, handle, line, scaled, scene, slider, text
-from rankbook.kit.live.runs import RUN, ask, run, run_buttons
+from rankbook.kit.live.marks import (
+    along,
+    axes,
+    bar,
+    button,
+    counted,
+    dot,
+    handle,
+    key,
+    line,
+    scaled,
+    scene,
+    slider,
+    text,
+)
+from rankbook.kit.live.runs import RUN, ask, run, run_button
 
 SIDE, RATE, STEPS = 6, 0.1, 60
 START = {
@@ -17,11 +31,11 @@ START = {
     "learnt": [],
     "wanted": [5.0, 5.0, 2.0, 0.0, 0.0, 0.0],
     "log_lam": 0.0,
-    "marked": [2.0, 3.0],
+    "marked": [0.0, 2.0],
     "history": [],
 }
 LEFT, TOP, CELL = 20, 34, 42
-CURVE = (312, 462, 60, 150)
+CURVE = (312, 462, 64, 152)
 BOTH, NOTHING = "where the two differ", "none"
 
 
@@ -31,44 +45,49 @@ def paths(state):
     began = [*wanted, *state["costs"], lam]
     steps, playing = run(state, STEPS, began)
     costs, history = (state["learnt"], state["history"]) if steps else (list(state["costs"]), [])
-    found, slopes = taught(costs, wanted, lam)
+    way, slopes = taught(costs, wanted, lam)
     first = state["first"] if steps else changed(slopes)
     if state["tick"] and steps < STEPS:
-        history = [*history, wrong(found, wanted)]
+        history = [*history, wrong(way, wanted)]
         costs, steps = [cost - RATE * slope for cost, slope in zip(costs, slopes)], steps + 1
-        found, slopes = taught(costs, wanted, lam)
-    here, rests = wrong(found, wanted), changed(slopes) == NOTHING
+        way, slopes = taught(costs, wanted, lam)
+    here, rests = wrong(way, wanted), changed(slopes) == NOTHING
     playing = playing and steps < STEPS and not (steps and rests)
     shown = {**state, "first": first, "learnt": costs, "steps": steps, "history": history, "began": began}
-    shown = {**shown, "playing": playing, "lam": lam, "path": found, "gradient": slopes, "wrong": here}
-    marks = [*grid(costs, found, wanted, slopes if steps else [0 for _ in slopes]), *curve([*history, here], lam)]
+    shown = {**shown, "playing": playing, "lam": lam, "path": way, "gradient": slopes, "wrong": here}
+    marks = [
+        *grid(costs, way, wanted, slopes if steps else [0 for _ in slopes]),
+        *curve([*history, here], price_of(costs, way)),
+    ]
     row, column = [round(at) for at in state["marked"]]
-    cell, corner = row * SIDE + column, [at + 15 for at in middle(row, column)]
-    marks.append(dot(*corner, "hollow", 5))
-    moves = [along("x", "marked", 1, 0, SIDE - 1, *[middle(0, k)[0] + 15 for k in (0, SIDE - 1)])]
-    moves.append(along("y", "marked", 0, 0, SIDE - 1, *[middle(k, 0)[1] + 15 for k in (0, SIDE - 1)]))
-    says = f"row {row + 1}, column {column + 1}"
-    handles = [handle("Marked cell", *corner, says, moves)]
-    for row, k in enumerate(state["wanted"]):
+    cell, here_it_is = row * SIDE + column, middle(row, column)
+    marks += [dot(*here_it_is, kind, 15) for kind in ("marked under", "marked")]
+    moves = [along("x", "marked", 1, 0, SIDE - 1, middle(0, 0)[0], middle(0, SIDE - 1)[0])]
+    moves.append(along("y", "marked", 0, 0, SIDE - 1, middle(0, 0)[1], middle(SIDE - 1, 0)[1]))
+    cost, says = state["costs"][cell], f"row {row + 1}, column {column + 1}"
+    handles = [handle("Marked cell", *here_it_is, says, moves, None, [LEFT, TOP, SIDE * CELL, SIDE * CELL])]
+    for row, k in enumerate(state["wanted"][: SIDE - 1]):
         x, y = middle(row, round(k))
         moves = [along("x", "wanted", row, 0, SIDE - 1, middle(0, 0)[0], middle(0, SIDE - 1)[0])]
-        if row < SIDE - 1:
-            handles.append(handle(f"Row {row + 1}", x, y, f"the wanted path leaves it in column {round(k) + 1}", moves))
-    cost = state["costs"][cell]
-    strength = along("x", "log_lam", None, -2, 2, CURVE[0], CURVE[1])
-    price = along("x", "costs", cell, 0, 1.4, CURVE[0], CURVE[1])
-    track, knob = slider("λ", state["log_lam"], f"{lam:.2f}", 216, strength)
-    other, second = slider("Cost of the marked cell", cost, f"{cost:.2f}", 272, price)
-    marks += [*track, *other, text(CURVE[0], 254, f"○ costs {cost:.2f}")]
+        says = f"the wanted path leaves it in column {round(k) + 1}"
+        handles.append(handle(f"Row {row + 1}", x, y + CELL / 2, says, moves))
+        marks.append(dot(x, y + CELL / 2, "hollow", 5))
+    strength, price = [along("x", *of, CURVE[0], CURVE[1]) for of in (("log_lam", None, -2, 2), ("costs", cell, 0, 3))]
+    track, knob = slider("λ", f"λ = {lam:.2f}", state["log_lam"], 222, strength)
+    other, second = slider("Cost of the marked cell", f"ringed cell: {cost:.2f}", cost, 278, price)
+    marks += [*track, *other]
     locked, options = not state["guess"], ["the wanted path", "the found path", BOTH, NOTHING]
     buttons = [button("Step", {"tick": True, "playing": False}, None, locked)]
-    buttons += run_buttons(steps, steps if steps and rests else STEPS, playing, START, locked)
+    buttons.append(run_button(steps, steps if steps and rests else STEPS, playing, locked))
     question = ask("Which cells will change first?", options, state["guess"], [first] if steps else [])
-    found = f"After {steps:d} steps the found path is the wanted one." if not here else ""
+    found = f"After {counted(steps, 'step')} the found path is the wanted one." if not here else ""
     if here and rests:
-        found = f"Stuck: λ is too short, nothing changes, and {here:d} cells are wrong."
+        found = f"Stuck: λ is too short, nothing changes any more. Still {counted(here, 'cell')} wrong."
     end = found if steps and not playing and (rests or steps == STEPS) else ""
-    return scene(shown, 326, marks, [*handles, knob, second], buttons, words(shown), end, question)
+    others = wrong(way, shortest_path(START["costs"])) // 2 if not steps else 0
+    if others:
+        end = f"The found path is another one now: it has {counted(others, 'new cell')}."
+    return scene(shown, 330, marks, [*handles, knob, second], buttons, words(shown), end, question)
 
 
 def changed(slopes):
@@ -132,13 +151,17 @@ def wrong(found, wanted):
     return sum(a != b for a, b in zip(found, wanted))
 
 
+def price_of(costs, way):
+    return sum([cost for cost, cell in zip(costs, way) if cell])
+
+
 def middle(row, column):
     return [LEFT + CELL * (column + 0.5), TOP + CELL * (row + 0.5)]
 
 
 def grid(costs, found, wanted, slopes):
     """The costs in shades, the wanted path and the shortest one, and which cells become dearer or cheaper."""
-    marks = [text(LEFT, 18, "yellow: dear; framed: wanted; discs: found", "small")]
+    marks = [text(LEFT, 304, "frame: wanted, disc: found", "small"), *key(LEFT + 250, 20, "cost 0", "1.4")]
     for cell, cost in enumerate(costs):
         x, y = LEFT + CELL * (cell % SIDE), TOP + CELL * (cell // SIDE)
         marks.append(bar(x, y, CELL - 1, CELL - 1, f"shade{int(scaled(cost, 0, 1.4, 0, 7.9)):d}"))
@@ -151,18 +174,19 @@ def grid(costs, found, wanted, slopes):
     return marks
 
 
-def curve(losses, lam):
+def curve(losses, cost):
     """The loss by steps."""
     left, right, top, bottom = CURVE
     points = [(scaled(k, 0, STEPS, left, right), scaled(v, 0, 2 * SIDE, bottom, top)) for k, v in enumerate(losses)]
     return [
+        *axes(
+            CURVE, (0, STEPS, {"0": 0, f"{STEPS:d} steps": STEPS}), (0, 2 * SIDE, {"0": 0, f"{2 * SIDE:d}": 2 * SIDE})
+        ),
         text(left, top - 12, f"wrong cells: {losses[-1]:d}"),
-        line([(left, top), (left, bottom), (right, bottom)], "axis"),
-        line(points, "ink"),
+        text(left, top - 34, f"found path: {cost:.2f}"),
+        line(points),
         dot(*points[-1], "ink", 5),
-        text(left, bottom + 18, f"{len(losses) - 1:d} of {STEPS:d} steps", "small"),
-        text(left, 196, f"λ = {lam:.2f}"),
-        text(LEFT, 308, "+ becomes dearer, − becomes cheaper", "small"),
+        text(LEFT, 322, "+ becomes dearer, − becomes cheaper", "small"),
     ]
 
 
@@ -170,7 +194,11 @@ def words(shown):
     """The picture for those who do not see it; which cells change is told after the first step."""
     dearer, cheaper = [sum(sign * slope > 0 for slope in shown["gradient"]) for sign in (-1, 1)]
     return (
-        f"A grid of 6 by 6 costs after {shown['steps']} steps with λ = {shown['lam']:.2f}. The shortest path differs "
-        f"from the wanted one in {shown['wrong']} cells."
-        + (f" Two calls of the solver make {dearer} cells dearer and {cheaper} cheaper." if shown["steps"] else "")
+        f"A grid of 6 by 6 costs after {counted(shown['steps'], 'step')} with λ = {shown['lam']:.2f}. The shortest "
+        f"path differs from the wanted one in {counted(shown['wrong'], 'cell')}."
+        + (
+            f" Two calls of the solver make {counted(dearer, 'cell')} dearer and {cheaper} cheaper."
+            if shown["steps"]
+            else ""
+        )
     )

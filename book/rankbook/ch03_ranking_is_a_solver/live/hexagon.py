@@ -2,7 +2,7 @@
 
 import math
 
-from rankbook.kit.live.marks import along, arrow, button, dot, handle, line, polygon, scaled, scene, text
+from rankbook.kit.live.marks import along, arrow, dot, handle, line, polygon, scaled, scene, text
 from rankedu.reference import rank
 
 START = {"tip": [0.9, 1.0], "ahead": [0.55, 0.75], "tick": False}
@@ -25,8 +25,9 @@ def hexagon(state):
     marks += support(tip, ranks)
     if ranks != then:
         start, end = place(ranks), place(then)
-        marks.append(arrow(*start, *end, "gradient thick"))
-    marks += [arrow(X, Y, *at(tip), "ink"), arrow(*at(tip), *at(ahead), "ahead")]
+        marks += [arrow(*start, *end, "gradient thick"), named("gradient", *start, *end, "gradient")]
+    marks += [arrow(X, Y, *at(tip)), arrow(*at(tip), *at(ahead), "ahead")]
+    marks += [named("−y", X, Y, *at(tip)), named("−λc", *at(tip), *at(ahead), "ahead")]
     marks += [dot(*at(tip), "ink", 5), dot(*at(ahead), "ahead", 5)]
     values = [f"{score:+.2f}" for score in y]
     marks += [
@@ -41,7 +42,17 @@ def hexagon(state):
         moves.append(along("y", key, 1, -FAR, FAR, Y + FAR * UNIT, Y - FAR * UNIT))
         corner = name(ranks if key == "tip" else then)
         handles.append(handle(label, *at(point), f"at {point[0]:.2f} and {point[1]:.2f}, ranks {corner}", moves))
-    return scene(shown, 384, marks, handles, [button("Start anew", START)], words(shown), found)
+    return scene(shown, 384, marks, handles, [], words(shown), found)
+
+
+def named(name, x, y, to_x, to_y, kind=""):
+    """The name of an arrow, to the left of its middle as it points; none where it is too short."""
+    far = math.hypot(to_x - x, to_y - y)
+    if far < 30:
+        return text(x, y, "")
+    return text(
+        (x + to_x) / 2 + 14 * (to_y - y) / far, (y + to_y) / 2 - 14 * (to_x - x) / far + 4, name, kind, "middle"
+    )
 
 
 def scores(point):

@@ -2,23 +2,24 @@
 
 import math
 
-from rankbook.kit.live.descents import AXES, FAR, HIGHEST, LOWEST, WEIGHTS, landscape, loss, place, scores
-from rankbook.kit.live.marks import along, button, dot, handle, line, scaled, scene, slider, text
-from rankbook.kit.live.runs import RUN, ask, run, run_buttons
+from rankbook.kit.live.descents import AXES, FAR, HIGHEST, LOWEST, WEIGHTS, landscape, loss, pin, place, scores
+from rankbook.kit.live.marks import along, axes, button, dot, key, line, scaled, scene, slider, text
+from rankbook.kit.live.runs import RUN, ask, run, run_button
 from rankedu.reference import interpolated, rank, rank_gradient
 
 START = {**RUN, "ball": [-1.0, 1.0], "flag": [0.9, -1.2], "log_lam": -0.5, "adam": False, "seen": []}
 TELLING = {"log_lam": 0.5}
 CELLS, STEPS, PACE, RATE, NEAR = 20, 60, 2, 0.05, 0.4
-MAP, CURVE, STOPS = (14, 24, 264), (310, 458, 40, 128), (310, 458, 190, 262)
+MAP, CURVE, STOPS = (14, 24, 264), (318, 458, 40, 116), (318, 458, 176, 252)
+LOSSES = {f"{LOWEST:g}": LOWEST, "0": 0.0, f"{HIGHEST:g}": HIGHEST}
 KEPT: dict[str, object] = {"log_lam": None, "cells": []}  # the last landscape: it changes with λ alone
 
 
 def ball(state):
     """Where will the ball stop? Drag it, and λ; put the flag where it will stop, then press Roll."""
     start, flag, log_lam, adam = state["ball"], state["flag"], state["log_lam"], state["adam"]
-    key, here = [*start, *flag, log_lam, adam], [*start, adam]
-    steps, playing = run(state, STEPS, key)
+    of, here = [*start, *flag, log_lam, adam], [*start, adam]
+    steps, playing = run(state, STEPS, of)
     lam = 10**log_lam
     trail = descent(start, lam, adam)
     losses, still = [loss(scores(point)) for point in trail], trail[-1] == start
@@ -28,38 +29,32 @@ def ball(state):
     seen = [one for one in state["seen"] if one["of"] == here and not (stopped and one["log_lam"] == log_lam)]
     if stopped:
         seen = [*seen, {"of": here, "log_lam": log_lam, "loss": losses[-1]}]
-    shown = {**state, "began": key, "steps": steps, "playing": playing, "seen": seen}
+    shown = {**state, "began": of, "steps": steps, "playing": playing, "seen": seen}
     shown = {**shown, "lam": lam, "scores": scores(start), "ranks": rank(scores(start)), "losses": losses}
     shown = {**shown, "stop": trail[-1]}
-    left, top, bottom = MAP
     if KEPT["log_lam"] != log_lam:
         KEPT["log_lam"] = log_lam
         KEPT["cells"] = landscape(lambda y: interpolated(y, WEIGHTS, lam), CELLS, MAP)
-    marks = [text(left, 16, f"λ = {lam:.2f}; dark: low loss", "small"), *KEPT["cells"]]
+    marks = [*KEPT["cells"], *key(MAP[0] + 250, 16, f"the loss {LOWEST:g}", f"{HIGHEST:g}")]
     if steps and not still:
         gone = [place(point, MAP) for point in trail[: steps + 1]]
         marks += [line(gone, "under"), line(gone, "ink thick"), dot(*gone[-1], "found", 6)]
-    x, y = place(flag, MAP)
-    flagstaff = [(x, y), (x, y - 22), (x + 13, y - 17), (x, y - 12)]
-    marks += [line(flagstaff, "under"), line(flagstaff, "thick"), dot(x, y, "hollow", 4)]
     marks += [dot(*place(start, MAP), "hollow", 7), *curve(losses[: steps + 1]), *stops(seen)]
-    track, knob = slider("λ", log_lam, f"{lam:.2f}", 306, along("x", "log_lam", None, -1, 1.6, STOPS[0], STOPS[1]))
-    marks += [*track, text(STOPS[0] - 14, 310, "λ", "", "end")]
-    handles = []
-    for name, of, also in (("Ball", "ball", {}), ("Flag", "flag", {"guess": "flag"})):
-        point = state[of]
-        moves = [along("x", of, 0, -FAR, FAR, left, left + bottom - top), along("y", of, 1, -FAR, FAR, bottom, top)]
-        says = f"{point[0]:.2f} to the right, {point[1]:.2f} up, loss {loss(scores(point)):.2f}"
-        handles.append(handle(name, *place(point, MAP), says, moves, also))
+    track, knob = slider("λ", f"λ = {lam:.2f}", log_lam, 312, along("x", "log_lam", None, -1, 1.6, STOPS[0], STOPS[1]))
+    marks, handles = [*marks, *track], [pin("Ball", "ball", start, MAP), knob]
+    if state["guess"] != "skip":
+        x, y = place(flag, MAP)
+        flagstaff = [(x, y), (x, y - 22), (x + 13, y - 17), (x, y - 12)]
+        marks += [line(flagstaff, "under"), line(flagstaff, "thick"), dot(x, y, "hollow", 4)]
+        handles.append(pin("Flag", "flag", flag, MAP, {"guess": "flag"}))
     buttons = [button("SGD", {"adam": False}, not adam), button("Adam", {"adam": True}, adam)]
-    buttons += run_buttons(steps, STEPS, playing, START, not state["guess"], "Roll")
+    buttons.append(run_button(steps, STEPS, playing, not state["guess"], "Roll"))
     far = math.hypot(trail[-1][0] - flag[0], trail[-1][1] - flag[1])
     found = "The gradient is 0 here: the ball does not move. " if still else ""
     if state["guess"] == "flag":
         found += f"It stops {far:.1f} from your flag: {'right' if far <= NEAR else 'not there'}."
     question = ask("Put the flag where it will stop, or", [], "", ["it stops"] if stopped else [])
-    says = words(shown)
-    return scene(shown, 326, marks, [*handles, knob], buttons, says, found if stopped else "", question)
+    return scene(shown, 326, marks, handles, buttons, words(shown), found if stopped else "", question)
 
 
 def descent(start, lam, adam):
@@ -87,24 +82,15 @@ def curve(losses):
         (scaled(k, 0, STEPS, left, right), scaled(value, LOWEST, HIGHEST, bottom, top))
         for k, value in enumerate(losses)
     ]
-    axis = line([(left, top), (left, bottom), (right, bottom)], "axis")
-    return [
-        text(left, top - 10, "the loss by steps", "small"),
-        axis,
-        line(points, "ink"),
-        dot(*points[-1], "ink", 5),
-    ]
+    marks = axes(CURVE, (0, STEPS, {"0": 0, f"{STEPS:d} steps": STEPS}), (LOWEST, HIGHEST, LOSSES))
+    return [*marks, text(left, top - 10, "the loss", "small"), line(points), dot(*points[-1], "ink", 5)]
 
 
 def stops(seen):
     """The loss at the end over λ, of those that have been rolled from here."""
     left, right, top, bottom = STOPS
-    marks = [
-        text(left - 16, top - 12, "the last loss over λ", "small"),
-        line([(left, top), (left, bottom), (right, bottom)], "axis"),
-    ]
-    for power in (-1, 0, 1):
-        marks.append(text(scaled(power, -1, 1.6, left, right), bottom + 16, f"{10**power:g}", "small", "middle"))
+    marks = axes(STOPS, (-1, 1.6, {"0.1": -1, "1": 0, "10": 1, "λ": 1.6}), (LOWEST, HIGHEST, LOSSES))
+    marks.append(text(left, top - 10, "last loss by λ", "small"))
     for one in seen:
         x, y = scaled(one["log_lam"], -1, 1.6, left, right), scaled(one["loss"], LOWEST, HIGHEST, bottom, top)
         marks.append(dot(x, y, "ink", 5))

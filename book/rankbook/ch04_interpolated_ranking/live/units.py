@@ -2,7 +2,7 @@
 
 import math
 
-from rankbook.kit.live.marks import along, apart, bar, button, dot, line, scaled, scene, slider, text
+from rankbook.kit.live.marks import along, apart, bar, dot, line, scaled, scene, slider, text
 from rankbook.kit.live.runs import ask
 
 #: Logarithms to the base 10, in the order of ROWS.
@@ -51,7 +51,7 @@ def units(state):
         name, least, most = row
         y = 22 + 32 * k
         label = f"{values[k]:.3g}" if k != 3 else f"{relevant:.0f}"
-        track, knob = slider(name, logs[k], label, y, along("x", "logs", k, least, most, LEFT, RIGHT))
+        track, knob = slider(name, "", logs[k], y, along("x", "logs", k, least, most, LEFT, RIGHT))
         marks += [text(LEFT - 14, y + 4, name, "", "end"), *track, text(468, y + 4, label, "", "end")]
         handles.append(knob)
     marks += [
@@ -62,7 +62,7 @@ def units(state):
         text(12, 384, f"{share:.2g} spreads, {verdict}" if asked else "? spreads"),
     ]
     question = ask("Was that step", list(VERDICTS.keys()), state["guess"], [kind] if asked else [])
-    return scene(shown, 394, marks, handles, [button("Start anew", START)], words(shown, verdict), "", question)
+    return scene(shown, 394, marks, handles, [], words(shown, verdict), "", question)
 
 
 def mean_coefficient(irrelevant):

@@ -1,8 +1,8 @@
 """Chapter 6: a list that is sorted to the last, and what a margin makes of it."""
 
 from rankbook.kit.live.descents import ap_gradient
-from rankbook.kit.live.marks import along, bar, button, handle, item, line, scaled, scene, slider, text
-from rankbook.kit.live.runs import RUN, ask, run, run_buttons
+from rankbook.kit.live.marks import along, bar, button, counted, listed, scaled, scene, slider, text
+from rankbook.kit.live.runs import RUN, ask, run, run_button
 from rankedu.reference import average_precision, rank, shift_by_margin
 
 START = {
@@ -16,6 +16,7 @@ START = {
 }
 RATE, STEPS, NOISE = 0.01, 300, 0.05
 LEFT, RIGHT = 34, 446
+BAND = (LEFT + 0.01 * (RIGHT - LEFT), LEFT + 0.3 * (RIGHT - LEFT))
 #: Errors of measurement as a normal distribution has them at its 16 equal parts.
 ERRORS = [-1.86, -1.32, -1.01, -0.78, -0.58, -0.4, -0.24, -0.08, 0.08, 0.24, 0.4, 0.58, 0.78, 1.01, 1.32, 1.86]
 
@@ -24,40 +25,36 @@ def collapse(state):
     """When AP is 1, how large will the gap be? Set the margin α, guess, press Start, then Shake."""
     y, relevant = state["scores"], state["relevance"]
     margin, lam = state["margin"], state["lam"]
-    key = [*y, margin, lam]
-    steps, playing = run(state, STEPS, key)
+    of = [*y, margin, lam]
+    steps, playing = run(state, STEPS, of)
     lanes = state["lanes"] if steps else [list(y), list(y)]
     if playing and state["tick"]:
         lanes = [stepped(lane, relevant, alpha, lam) for lane, alpha in zip(lanes, [0.0, margin])]
         steps += 1
     playing, turn = playing and steps < STEPS, 0 if state["tick"] else state["turn"]
-    shown = {**state, "turn": turn, "lanes": lanes, "began": key, "steps": steps, "playing": playing}
+    shown = {**state, "turn": turn, "lanes": lanes, "began": of, "steps": steps, "playing": playing}
     shown = {**shown, "ranks": rank(y), "average_precision": average_precision(y, relevant)}
     shown = {**shown, "reached": [average_precision(lane, relevant) for lane in lanes]}
     shown = {**shown, "shaken": [shaken(lane, relevant) for lane in lanes]}
     shown = {**shown, "gaps": [gap(lane, relevant) for lane in lanes]}
-    marks = [text(LEFT, 20, "all items, at the start"), line([(LEFT, 46), (RIGHT, 46)], "axis")]
-    marks += [item(across(score), 46, r) for score, r in zip(y, relevant)]
-    band = along("x", "margin", None, 0.01, 0.3, across(0.01), across(0.3))
-    track, knob = slider("Margin α", margin, f"{margin:.2f}", 110, band)
-    other, second = slider("λ", lam, f"{lam:.1f}", 110, along("x", "lam", None, 0.5, 20, 246, RIGHT))
-    marks += [text(LEFT, 92, f"margin α = {margin:.2f}"), bar(LEFT, 104, across(margin) - LEFT, 12, "margin")]
-    marks += [*track, *other, text(RIGHT, 92, f"λ = {lam:.1f}", "", "end")]
+    marks, handles = listed(y, relevant, 40, LEFT, RIGHT)
+    track, knob = slider(
+        "Margin α", f"margin α = {margin:.2f}", margin, 106, along("x", "margin", None, 0.01, 0.3, *BAND)
+    )
+    other, second = slider("λ", f"λ = {lam:.1f}", lam, 106, along("x", "lam", None, 0.5, 20, 246, RIGHT))
+    marks += [text(LEFT, 16, "scores at the start"), bar(LEFT, 100, across(margin) - LEFT, 12, "margin")]
+    marks += [*track, *other]
     for number, lane in enumerate(lanes):
         marks += lane_marks(shown, number, lane, relevant)
-    handles = []
-    for i, score in enumerate(y):
-        says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {score:.2f}, rank {shown['ranks'][i]}"
-        handles.append(handle(f"Item {i + 1}", across(score), 46, says, [along("x", "scores", i, 0, 1, LEFT, RIGHT)]))
     ended, locked = steps == STEPS, not state["guess"]
     parts = {"0": 0.0, "half of α": margin / 2, "α": margin, "twice α": 2 * margin}
     nearest = min(parts.keys(), key=lambda name: abs(parts[name] - shown["gaps"][1]))
     question = ask("With the margin, the gap will be", list(parts.keys()), state["guess"], [nearest] if ended else [])
     found = [f"AP {ap:.2f} with a gap of {gap:.2f}" for ap, gap in zip(shown["reached"], shown["gaps"])]
     end = f"Without a margin {found[0]}, with it {found[1]}." if ended else ""
-    buttons = run_buttons(steps, STEPS, playing, START, locked)
+    buttons = [run_button(steps, STEPS, playing, locked)]
     buttons.append(button("Shake", {"turn": turn % 24 + 1, "playing": False}, None, locked))
-    return scene(shown, 346, marks, [*handles, knob, second], buttons, words(shown), end, question)
+    return scene(shown, 376, marks, [*handles, knob, second], buttons, words(shown), end, question)
 
 
 def across(score):
@@ -92,24 +89,29 @@ def noisy(y, turn):
 
 def lane_marks(shown, number, lane, relevant):
     """One training run, as it is or shaken: the items, the gap between the two kinds, AP, and its mean under errors."""
-    y = 196 + 104 * number
+    y = 186 + 116 * number
     seen = noisy(lane, shown["turn"])
     low, size = max([s for s, r in zip(seen, relevant) if not r]), gap(seen, relevant)
     kind = "margin" if number else ""
-    marks = [text(LEFT, y - 24, f"with α = {shown['margin']:.2f}" if number else "without a margin", kind)]
-    marks.append(text(RIGHT, y - 24, f"gap {size:+.2f}", kind, "end"))
-    marks.append(bar(across(low), y - 12, max(across(low + size) - across(low), 0), 24, "area"))
-    marks.append(line([(LEFT, y), (RIGHT, y)], "axis"))
-    marks += [item(across(score), y, r) for score, r in zip(seen, relevant)]
+    marks = [text(LEFT, y - 26, f"with α = {shown['margin']:.2f}" if number else "without a margin", kind)]
+    marks.append(text(RIGHT, y - 26, f"gap {size:+.2f}", kind, "end"))
+    marks += [
+        bar(across(low), y - 12, max(across(low + size) - across(low), 0), 24, "area"),
+        *listed(seen, relevant, y, LEFT, RIGHT)[0],
+    ]
     label = f"AP {average_precision(seen, relevant):.2f}; mean of 24 shakes {shown['shaken'][number]:.2f}"
-    return [*marks, text(LEFT, y + 32, label, "small")]
+    return [*marks, text(LEFT, y + 46, label, "small")]
 
 
 def words(shown):
-    """The picture for those who do not see it."""
-    (gap_0, gap_1), (ap_0, ap_1), (noisy_0, noisy_1) = shown["gaps"], shown["reached"], shown["shaken"]
+    """The picture for those who do not see it: scores as they are learnt or, after a shake, as they are measured."""
+    told = []
+    for name, lane, shaken_ap in zip(["without a margin", "with it"], shown["lanes"], shown["shaken"]):
+        seen, kinds = noisy(lane, shown["turn"]), shown["relevance"]
+        ap = f"AP is {average_precision(seen, kinds):.2f} and the gap {gap(seen, kinds):.2f}"
+        told.append(f"{name} {ap}, and AP in the mean of 24 shakes {shaken_ap:.2f}")
+    shake = f", at shake {shown['turn']:d}" if shown["turn"] else ""
     return (
-        f"Eight scores, three of them relevant, after {shown['steps']} steps of gradient descent. Without a margin AP "
-        f"is {ap_0:.2f}, the gap between relevant and irrelevant scores {gap_0:.2f}, AP under errors {noisy_0:.2f}; "
-        f"with a margin of {shown['margin']:.2f} they are {ap_1:.2f}, {gap_1:.2f} and {noisy_1:.2f}."
+        f"Eight scores, three of them relevant, after {counted(shown['steps'], 'step')} of gradient descent{shake}: "
+        f"{'; '.join(told)}, where α = {shown['margin']:.2f}."
     )

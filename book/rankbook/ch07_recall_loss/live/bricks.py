@@ -1,6 +1,6 @@
 """Chapter 7: any weights make a loss of recall, and some of them a logarithm."""
 
-from rankbook.kit.live.marks import along, apart, arrow, bar, button, dot, handle, item, line, scaled, scene, text
+from rankbook.kit.live.marks import NAMES, along, arrow, bar, button, dot, handle, line, listed, scaled, scene, text
 from rankedu.reference import W_log, outranking_negatives, rank, recall_loss
 
 START = {
@@ -26,21 +26,15 @@ def bricks(state):
     far = max([abs(height - W_log(count)) for count, height in enumerate(wall)])
     shown = {**state, "ranks": ranks, "outranking": found, "wall": wall, "loss": loss, "from_log": far}
     marks = [
-        text(LEFT, 18, "r irrelevant ones above; the push is the top brick"),
-        line([(LEFT, 48), (RIGHT, 48)], "axis"),
+        text(LEFT, 18, "numbers: irrelevant ones above; push: top brick"),
     ]
-    handles = []
     members = [i for i, r in enumerate(relevant) if r]
-    labels = dict(zip(members, apart([scaled(y[i], 0, 1, LEFT, RIGHT) for i in members], 48, 30, 450)))
-    for i, score in enumerate(y):
-        x = scaled(score, 0, 1, LEFT, RIGHT)
-        marks.append(item(x, 48, relevant[i], 8))
-        if relevant[i]:
-            marks.append(text(labels[i], 82, f"r = {found[i]:d}", "small", "middle"))
-            push = weights[found[i] - 1] if found[i] else 0.0
-            marks.append(arrow(x, 64, min(x + 60 * push, RIGHT), 64, "gradient"))
-        says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {score:.2f}, rank {ranks[i]}"
-        handles.append(handle(f"Item {i + 1}", x, 48, says, [along("x", "scores", i, 0, 1, LEFT, RIGHT)]))
+    labels = [f"{NAMES[i]} {found[i]:d}" if r else NAMES[i] for i, r in enumerate(relevant)]
+    drawn, handles = listed(y, relevant, 48, LEFT, RIGHT, labels)
+    marks += drawn
+    for i in members:
+        x, push = scaled(y[i], 0, 1, LEFT, RIGHT), weights[found[i] - 1] if found[i] else 0.0
+        marks.append(arrow(x, 64, min(x + 60 * push, RIGHT), 64, "gradient"))
     for k, weight in enumerate(weights):
         x = 80 + 76 * k
         top = scaled(weight, 0, 1, BARS[1], BARS[0])
@@ -50,7 +44,7 @@ def bricks(state):
         handles.append(handle(f"Weight {k + 1}", x, top, f"{weight:.2f}", moves))
     marks += [*walls(weights, wall), *courses(relevant, found, weights, loss)]
     logs = [W_log(count + 1) - W_log(count) for count in range(len(weights))]
-    buttons = [button("Start anew", START), button("Show the logarithm's weights", {"weights": logs})]
+    buttons = [button("Show the logarithm's weights", {"weights": logs})]
     found = f"A logarithm, to within {far:.2f}." if far < 0.05 else ""
     return scene(shown, 384, marks, handles, buttons, words(shown), found)
 

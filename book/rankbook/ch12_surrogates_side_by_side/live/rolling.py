@@ -2,9 +2,9 @@
 
 import math
 
-from rankbook.kit.live.descents import FAR, HIGHEST, LOWEST, WEIGHTS, landscape, loss, place, scores
-from rankbook.kit.live.marks import along, apart, button, dot, handle, line, scaled, scene, slider, text
-from rankbook.kit.live.runs import RUN, ask, run, run_buttons
+from rankbook.kit.live.descents import FAR, HIGHEST, LOWEST, WEIGHTS, landscape, loss, pin, place, scores
+from rankbook.kit.live.marks import along, apart, button, counted, dot, key, line, scaled, scene, slider, text
+from rankbook.kit.live.runs import RUN, ask, run, run_button
 from rankedu.reference import histogram_rank, interpolated, mean, projected_rank, sigmoid_rank
 
 START = {**RUN, "ball": [-1.0, 1.0], "share": 1.0, "even": True}
@@ -25,44 +25,43 @@ KEPT: dict[str, list[object]] = {"cells": []}
 def rolling(state):
     """Which ball stops first, and does any get lower than the blind one? Drag them; guess, then press Roll."""
     at, even = int(state["share"] + 0.5), state["even"]
-    key = [*state["ball"], at, even]
-    steps, playing = run(state, STEPS, key)
+    of = [*state["ball"], at, even]
+    steps, playing = run(state, STEPS, of)
     if playing and state["tick"]:
         steps = min(steps + PACE, STEPS)
     playing = playing and steps < STEPS
     trails = {name: descent(name, at, state["ball"], even, steps) for name in KINDS}
     losses = {name: loss(scores(trail[-1])) for name, trail in trails.items()}
-    shown = {**state, "began": key, "steps": steps, "playing": playing, "losses": losses}
-    left, top, bottom = MAP
+    shown = {**state, "began": of, "steps": steps, "playing": playing, "losses": losses}
+    top, bottom = MAP[1:]
     if not KEPT["cells"]:
         KEPT["cells"] = landscape(loss, CELLS, MAP)
-    marks = [text(left, 16, f"distorted by {100 * SHARES[at]:.0f} %", "small"), *KEPT["cells"]]
+    marks = [*KEPT["cells"], *key(MAP[0] + 260, 16, f"the loss {LOWEST:g}", f"{HIGHEST:g}")]
     for name, trail in trails.items():
         way = [place(point, MAP) for point in trail]
         marks += [line(way, kind) for kind in ("under", KINDS[name] + " thick")]
     marks += [dot(*place(trail[-1], MAP), KINDS[name], 6) for name, trail in trails.items()]
-    marks += [dot(*place(state["ball"], MAP), "hollow", 7), text(ENDS[0], 16, f"loss after {steps} steps", "small")]
+    marks += [
+        dot(*place(state["ball"], MAP), "hollow", 7),
+        text(ENDS[0], 16, f"loss after {counted(steps, 'step')}", "small"),
+    ]
     heights = apart([scaled(end, LOWEST, HIGHEST, bottom, top + 10) for end in losses.values()], 18, top + 14, bottom)
     for (name, end), y in zip(losses.items(), heights):
         level = scaled(end, LOWEST, HIGHEST, bottom, top + 10)
         marks += [line([(ENDS[0], level), (ENDS[0] + 10, level), (ENDS[0] + 20, y - 4)], KINDS[name])]
         marks += [text(ENDS[0] + 24, y, f"{name} {end:.2f}", "")]
-    track, knob = slider("Distortion", at, f"{SHARES[at]:.2f}", 306, along("x", "share", None, 0, 4, 120, 450))
-    marks += [*track, text(14, 310, "distortion")]
-    says = f"{state['ball'][0]:.2f} to the right, {state['ball'][1]:.2f} up"
-    moves = [along("x", "ball", 0, -FAR, FAR, left, left + bottom - top), along("y", "ball", 1, -FAR, FAR, bottom, top)]
-    handles = [handle("Balls", *place(state["ball"], MAP), says, moves), knob]
+    told = f"distorted by {100 * SHARES[at]:.0f} %"
+    track, knob = slider("Distortion", told, at, 318, along("x", "share", None, 0, 4, 30, 266))
+    marks, handles = [*marks, *track], [pin("Balls", "ball", state["ball"], MAP), knob]
     buttons = [button("Steps of one length", {"even": True}, even), button("In proportion", {"even": False}, not even)]
-    buttons += run_buttons(steps, STEPS, playing, START, not state["guess"], "Roll")
+    buttons.append(run_button(steps, STEPS, playing, not state["guess"], "Roll"))
     lowest = [name for name, end in losses.items() if end < min(losses.values()) + 1e-9]
     question = ask("Which will end lowest?", list(KINDS.keys()), state["guess"], lowest if steps == STEPS else [])
     rest = [f"{name} after {len(trail) - 1:d}" for name, trail in trails.items() if len(trail) <= steps]
     found = f"{'At rest: ' + ', '.join(rest) if rest else 'None has come to rest'}." if steps == STEPS else ""
     ends = "; ".join([f"{name} {end:.2f}" for name, end in losses.items()])
-    words = (
-        f"A map of six scores in a plane, shaded by a loss of their ranks. After {steps} steps the losses are: {ends}."
-    )
-    return scene(shown, 326, marks, handles, buttons, words, found, question)
+    words = f"A map of six scores in a plane, shaded by a loss of their ranks. After {counted(steps, 'step')}: {ends}."
+    return scene(shown, 334, marks, handles, buttons, words, found, question)
 
 
 def surrogate(name, at, y):

@@ -31,7 +31,7 @@ def tiles(state):
         says = f"{BRANCH[levels[i]]}, score {score:.2f}, rank {ranks[i]}"
         handles.append(handle(f"Item {NAMES[i]}", x, at, says, moves))
     marks += [*bars(values, before), *prices(y, levels)]
-    buttons = [button("Compare from here", {"before": values}), button("Start anew", START)]
+    buttons = [button("Compare from here", {"before": values})]
     fine, hierarchical = [values[k] - before[k] for k in (0, 2)]
     found = f"They disagree: AP of owls {fine:+.2f}, H-AP {hierarchical:+.2f}." if fine * hierarchical < -1e-6 else ""
     return scene(shown, 410, marks, handles, buttons, words(values, before), found)

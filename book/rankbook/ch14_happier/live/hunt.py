@@ -1,6 +1,6 @@
 """Chapter 14: a hunt for a list on which the loss lies below what it shall bound."""
 
-from rankbook.kit.live.marks import along, apart, bar, button, dot, handle, item, line, scaled, scene, text
+from rankbook.kit.live.marks import NAMES, along, axes, bar, button, dot, handle, line, listed, scaled, scene, text
 from rankedu.reference import happier_loss, happier_step, hierarchical_average_precision, rank
 
 START = {
@@ -12,6 +12,7 @@ START = {
     "tick": False,
 }
 TEMPERATURE, SLOPE, DELTA = 0.01, 100.0, 0.05
+TICKS = {"−0.2": -0.2, "0": 0.0, "0.2": 0.2}
 LEFT, RIGHT, MIDDLE = 34, 446, 250
 TOP, BOTTOM = 108, 218
 
@@ -29,28 +30,23 @@ def hunt(state):
         best = {"gap": gap, "scores": list(y), "start": start, "offset": offset}
     ranks = rank(y)
     shown = {**state, "ranks": ranks, "loss": loss, "metric": miss, "gap": gap, "best": best}
-    marks = [line([(LEFT, 48), (RIGHT, 48)], "axis"), text(LEFT, 18, "scores, and how relevant each item is")]
-    handles = []
-    labels = apart([across(score) for score in y], 26, 14, 466)
-    for i, score in enumerate(y):
-        marks += [item(across(score), 48, rel[i] > 0, 8), text(labels[i], 76, f"{rel[i]:g}", "small", "middle")]
-        says = f"relevance {rel[i]:g}, score {score:.2f}, rank {ranks[i]}"
-        handles.append(handle(f"Item {i + 1}", across(score), 48, says, [along("x", "scores", i, 0, 1, LEFT, RIGHT)]))
-    marks += [*curve(step, start, offset), *bars(loss, miss, gap, best)]
+    labels = [f"{NAMES[i]} {one:g}" for i, one in enumerate(rel)]
+    marks, handles = listed(y, [one > 0 for one in rel], 48, LEFT, RIGHT, labels)
+    marks += [
+        text(LEFT, 18, "scores, and how relevant each item is"),
+        *curve(step, start, offset),
+        *bars(loss, miss, gap, best),
+    ]
     first = [along("y", "start", None, 0, 2, height(0.5), height(2.5))]
     handles.append(handle("Start of the step", onto(0), height(0.5 + start), f"{start:.2f}", first))
     second = [along("y", "offset", None, 0, 3, BOTTOM, TOP)]
     handles.append(handle("Offset of the slope", onto(DELTA) + 34, height(offset), f"{offset:.2f}", second))
-    buttons = [button("Start anew", START)]
+    buttons = []
     if best is not None:
         again = {"scores": best["scores"], "start": best["start"], "offset": best["offset"]}
         buttons.append(button("Show the best find", again))
     found = f"Found: the loss is {-gap:.3f} below the metric." if gap < -1e-9 else ""
-    return scene(shown, 356, marks, handles, buttons, words(shown), found)
-
-
-def across(score):
-    return scaled(score, 0, 1, LEFT, RIGHT)
+    return scene(shown, 366, marks, handles, buttons, words(shown), found)
 
 
 def onto(x):
@@ -69,7 +65,7 @@ def curve(step, start, offset):
     end = min(0.4, DELTA + (3 - offset) / SLOPE)
     right = [(onto(DELTA), height(offset)), (onto(end), height(offset + SLOPE * (end - DELTA)))]
     return [
-        line([(LEFT, BOTTOM), (MIDDLE, BOTTOM)], "axis"),
+        *axes((LEFT, MIDDLE, TOP, BOTTOM), (-0.2, 0.4, TICKS), (0, 3, {f"{k:d}": k for k in range(4)})),
         line([(onto(0), TOP - 6), (onto(0), BOTTOM)], "guide"),
         line([(LEFT, BOTTOM), (onto(0), BOTTOM), (onto(0), height(1)), (MIDDLE, height(1))], "grey"),
         *[line(part, "supremum") for part in (left, middle, right)],
@@ -78,7 +74,7 @@ def curve(step, start, offset):
         dot(onto(DELTA) + 34, height(offset), "hollow", 6),
         text(onto(end) + 8, TOP + 8, "the step", "supremum small"),
         text(MIDDLE + 8, height(1) + 4, "the true one", "small"),
-        text(MIDDLE + 8, BOTTOM + 4, "difference of two scores", "small"),
+        text(MIDDLE + 8, BOTTOM + 15, "difference of two scores", "small"),
         text(MIDDLE + 96, TOP + 8, f"start {start:.2f}"),
         text(MIDDLE + 96, TOP + 28, f"offset {offset:.2f}"),
     ]
@@ -89,14 +85,14 @@ def bars(loss, miss, gap, best):
     lowest = "no list found yet on which it is below" if best is None else f"lowest so far: {best['gap']:+.3f}"
     sign = "above: the bound holds" if gap > 1e-9 else "below: the bound is broken" if gap < -1e-9 else "equal"
     return [
-        text(LEFT, 262, "loss", "supremum"),
-        bar(130, 250, scaled(loss, 0, 1, 0, 240), 15, "supremum"),
-        text(136 + scaled(loss, 0, 1, 0, 240), 263, f"{loss:.3f}", "small"),
-        text(LEFT, 288, "1 − H-AP"),
-        bar(130, 276, scaled(miss, 0, 1, 0, 240), 15, "ink"),
-        text(136 + scaled(miss, 0, 1, 0, 240), 289, f"{miss:.3f}", "small"),
-        text(LEFT, 318, f"loss − metric: {gap:+.3f}, {sign}", "negative" if gap < -1e-9 else ""),
-        text(LEFT, 342, lowest, "small"),
+        text(LEFT, 276, "loss", "supremum"),
+        bar(130, 264, scaled(loss, 0, 1, 0, 240), 15, "supremum"),
+        text(136 + scaled(loss, 0, 1, 0, 240), 277, f"{loss:.3f}", "small"),
+        text(LEFT, 302, "1 − H-AP"),
+        bar(130, 290, scaled(miss, 0, 1, 0, 240), 15, "ink"),
+        text(136 + scaled(miss, 0, 1, 0, 240), 303, f"{miss:.3f}", "small"),
+        text(LEFT, 332, f"loss − metric: {gap:+.3f}, {sign}", "negative" if gap < -1e-9 else ""),
+        text(LEFT, 354, lowest, "small"),
     ]
 
 

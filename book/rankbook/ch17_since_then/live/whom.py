@@ -1,6 +1,6 @@
 """Chapter 17: two rankers side by side, and whom each of them pushes."""
 
-from rankbook.kit.live.marks import NAMES, along, arrow, button, handle, item, line, scaled, scene, slider, text
+from rankbook.kit.live.marks import NAMES, along, arrow, button, item, line, listed, scaled, scene, slider, text
 from rankbook.kit.live.runs import ask
 from rankedu.reference import identity_gradient, rank, rank_gradient
 
@@ -31,18 +31,10 @@ def whom(state):
     pushed = [max([abs(step) for step in lane]) > 1e-9 for lane in steps]
     ranks = rank(y)
     shown = {**state, "lam": lam, "ranks": ranks, "steps": steps, "pushed": pushed, "perfect": perfect}
-    marks = [
-        text(LEFT, 18, "scores; the loss is the sum of the ranks of the discs"),
-        line([(LEFT, 52), (RIGHT, 52)], "axis"),
-    ]
-    handles = []
-    for i, score in enumerate(y):
-        x = across(score)
-        marks += [item(x, 52, relevant[i], 8), text(x, 80, NAMES[i], "small", "middle")]
-        says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {score:.2f}, rank {ranks[i]}"
-        handles.append(handle(f"Item {NAMES[i]}", x, 52, says, [along("x", "scores", i, 0, 1, LEFT, RIGHT)]))
-    track, knob = slider("λ", state["log_lam"], f"{lam:.2f}", 116, along("x", "log_lam", None, -1.5, 1, 132, RIGHT))
-    marks += [text(LEFT, 120, f"λ = {lam:.2f}"), *track]
+    marks, handles = listed(y, relevant, 48, LEFT, RIGHT)
+    move = along("x", "log_lam", None, -1.5, 1, LEFT, RIGHT)
+    track, knob = slider("λ", f"λ = {lam:.2f}", state["log_lam"], 116, move)
+    marks += [text(LEFT, 18, "scores; the loss is the sum of the ranks of the discs"), *track]
     titles = [
         "Algorithm 1",
         "identity, mean taken out" if state["project"] == "mean" else "identity, mean and length taken out",
@@ -57,7 +49,6 @@ def whom(state):
     buttons = [
         button("Mean taken out", {"project": "mean"}, state["project"] == "mean"),
         button("And the length", {"project": "std"}, state["project"] == "std"),
-        button("Start anew", START),
     ]
     return scene(shown, 326, marks, [*handles, knob], buttons, words(shown), "", question)
 

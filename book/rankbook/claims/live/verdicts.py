@@ -2,8 +2,8 @@
 
 import math
 
-from rankbook.kit.live.marks import along, bar, button, dot, handle, line, polygon, scaled, scene, slider, text
-from rankbook.kit.live.runs import RUN, ask, run, run_buttons
+from rankbook.kit.live.marks import along, bar, button, counted, dot, handle, line, polygon, scaled, scene, slider, text
+from rankbook.kit.live.runs import RUN, ask, run, run_button
 from rankedu.reference import mean
 
 #: What is shown where no records are: made up. The page has the rows of `tools.results.answers`.
@@ -20,15 +20,17 @@ ALPHA, LEAST, STEPS, GRID = 0.05, 0.3, 42, 180
 #: On paper stands what all runs say, and what falls first.
 TELLING = {"playing": False, "steps": STEPS, "began": [1, -1.30103, 0]}
 MANY = [3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100, 200, 400, 1000]
+MATTERS = "Grey: less than matters, δ, which decides what is level, and never what is above or below."
 KINDS = {"above": "positive", "below": "negative", "level": "ahead", "cannot be told": "grey"}
-LEFT, RIGHT, FAR, TOP, PITCH = 268, 470, 30, 222, 22
+LEFT, RIGHT, FAR, TOP, PITCH = 268, 470, 30, 106, 18
 KEPT: dict[str, list[object]] = {"of": [], "first": []}  # what fell first, of the settings of the last run
 
 
 def verdicts(state):
     """Which verdict falls first, and what would bring it back? Bet, take runs away, then drag what else decides."""
-    key = [state["factor"], state["log_alpha"], state["turn"]]
-    steps, playing = run(state, STEPS, key)
+    of = [state["factor"], state["log_alpha"], state["turn"]]
+    steps, playing = run(state, STEPS, of)
+    playing_before = playing
     kept = state["kept"]
     if playing:
         steps += 1 if state["tick"] else 0
@@ -44,39 +46,35 @@ def verdicts(state):
         opened = found[place]["row"] if place >= 0 else ""
     at = next((-place for place, one in enumerate(found) if one["row"] == opened), 1)
     bet = state["bet"] if steps else opened
+    first = fell_first(state, of, alpha) if over else []
+    if over and playing_before and bet not in first[1:] and len(first) > 1:
+        opened = first[1]
+        at = next(-place for place, one in enumerate(found) if one["row"] == opened)
     counts = {kind: sum([one["kind"] == kind for one in found]) for kind in KINDS}
-    shown = {**state, "began": key, "steps": steps, "playing": playing, "kept": kept, "row": at, "at": at}
+    shown = {**state, "began": of, "steps": steps, "playing": playing, "kept": kept, "row": at, "at": at}
     shown = {**shown, "open": opened, "bet": bet, "counts": counts}
-    told, lines = ", ".join([f"{count} {kind}" for kind, count in counts.items()]), detail(opened, found, alpha)
-    drawn, handles = sliders(state["factor"], state["log_alpha"], kept)
-    marks = [text(8, 16, told), *[text(8, 146 + 17 * k, words, "small") for k, words in enumerate(lines)]]
-    marks += [*drawn, *axis(len(found))]
+    told = ", ".join([f"{count} {kind}" for kind, count in counts.items()])
+    marks, handles = [text(8, 16, told), *axis(len(found))], []
+    for name, value, words, move in (
+        ("What matters", state["factor"], f"δ × {state['factor']:.1f}", ("factor", None, 0, 5, 16, 146)),
+        ("Level", state["log_alpha"], f"level {100 * alpha:.1f} %", ("log_alpha", None, -3, -0.5, 178, 308)),
+        ("Runs kept", kept, f"runs {100 * kept:.0f} %", ("kept", None, LEAST, 1, 340, 462)),
+    ):
+        track, knob = slider(name, words, value, 60, along("x", *move))
+        marks, handles = [*marks, *track], [*handles, knob]
     for place, one in enumerate(found):
-        marks += row_marks(one, TOP + place * PITCH, one["row"] == opened)
+        marks += row_marks(one, TOP + place * PITCH, one["row"] == opened, one["row"] in first[1:])
     y, says = TOP - at * PITCH, f"on {opened}" if opened else "on no row"
     moves = [along("y", "row", None, -49, 1, TOP + 49 * PITCH, TOP - PITCH)]
-    handles.append(handle("Ring", 14, y, says, moves, {"guess": "row"}))
+    bets, field = {} if state["guess"] == "skip" else {"guess": "row"}, [0, TOP - 9, 480, PITCH * len(found)]
+    handles.append(handle("Ring", 14, y, says, moves, bets, field))
     marks.append(dot(14, y, "found", 5))
-    first = fell_first(state, key, alpha) if over else []
     question = ask("Which falls first if runs are taken away? Put the ring on it, or", [], "", ["so"] if over else [])
-    buttons = run_buttons(steps, STEPS, playing, SETTINGS, not state["guess"], "Take runs away")
+    buttons = [run_button(steps, STEPS, playing, not state["guess"], "Take runs away")]
     buttons.append(button("Other runs first", {"turn": state["turn"] + 1}))
-    said = fall_said(first, bet, state["guess"]) if over else ""
-    words = f"{len(found):d} differences with their intervals, in points: {told}. {' '.join(lines)}"
-    return scene(shown, TOP + len(found) * PITCH + 10, marks, handles, buttons, words, said, question)
-
-
-def sliders(factor, log_alpha, kept):
-    marks, handles = [], []
-    for name, value, told, y, move in (
-        ("What matters", factor, f"δ × {factor:.1f}", 46, along("x", "factor", None, 0, 5, 170, 390)),
-        ("Level", log_alpha, f"{100 * 10**log_alpha:.1f} %", 82, along("x", "log_alpha", None, -3, -0.5, 170, 390)),
-        ("Runs kept", kept, f"{100 * kept:.0f} %", 118, along("x", "kept", None, LEAST, 1, 170, 390)),
-    ):
-        track, knob = slider(name, value, told, y, move)
-        marks += [*track, text(8, y + 4, name), text(472, y + 4, told, "", "end")]
-        handles.append(knob)
-    return marks, handles
+    said = [fall_said(first, bet, state["guess"]) if over else "", detail(opened, found, alpha)]
+    words = f"{len(found):d} differences with their intervals, in points: {told}. {MATTERS}"
+    return scene(shown, TOP + len(found) * PITCH, marks, handles, buttons, words, " ".join(said), question)
 
 
 def quantile(share, freedom):
@@ -130,9 +128,9 @@ def judged(one, kept, factor, alpha, turn):
     return {**one, **told, "used": values, "dropped": [one["values"][k] for k in order[n:]]}
 
 
-def fell_first(state, key, alpha):
+def fell_first(state, settings, alpha):
     """The rows whose verdicts are the first to change, and the share of runs at which they do."""
-    of = [*key, *[one["row"] for one in state["rows"]]]
+    of = [*settings, *[one["row"] for one in state["rows"]]]
     if KEPT["of"] != of:
         KEPT["of"] = of
         KEPT["first"] = []
@@ -165,16 +163,17 @@ def axis(rows):
     marks = []
     for points in (-10, -3, -1, 0, 1, 3, 10):
         x = across(points)
-        marks += [line([(x, TOP - 12), (x, TOP + (rows - 1) * PITCH + 12)], "guide" if points else "axis")]
-        marks += [text(x, TOP - 18, f"{points:d}", "small", "middle")] if points in (-10, -1, 1, 10) else []
+        marks += [line([(x, TOP - 10), (x, TOP + (rows - 1) * PITCH + 8)], "guide" if points else "axis")]
+        marks += [text(x, TOP - 14, f"{points:d}", "small", "middle")] if points in (-10, -1, 1, 10) else []
     return marks
 
 
-def row_marks(one, y, opened):
+def row_marks(one, y, opened, fell):
     """An interval with its mean, whose shape tells the verdict as its colour does; of the open row, its runs."""
     kind, x = KINDS[one["kind"]], across(one["mean"])
     low, high = across(one["mean"] - one["half"]), across(one["mean"] + one["half"])
-    marks = [bar(across(-one["band"]), y - 9, across(one["band"]) - across(-one["band"]), 18, "area")]
+    marks = [bar(across(-one["band"]), y - 8, across(one["band"]) - across(-one["band"]), 16, "area")]
+    marks += [bar(24, y - 8, LEFT - 28, 16, "margin area")] if fell else []
     marks += [text(30, y + 4, one["row"], "small"), line([(low, y), (high, y)], f"{kind} thick" if opened else kind)]
     if one["kind"] == "above":
         marks.append(dot(x, y, kind, 5))
@@ -195,9 +194,9 @@ def detail(opened, found, alpha):
     for one in found:
         if one["row"] == opened:
             little = ", less than matters" if one["little"] else ""
-            told = f"{one['metric']} {one['mean']:+.2f} ± {one['half']:.2f} by {len(one['used']):d} runs{little}; "
-            return [one["plus"], f"− {one['minus']}:", told + needed(one, alpha)]
-    return ["Grey: less than matters. Put the ring on a row for its runs,", "and for how many of them would decide it."]
+            told = f"{one['plus']} − {one['minus']}: {one['metric']} {one['mean']:+.2f} ± {one['half']:.2f}"
+            return f"{told} by {counted(len(one['used']), 'run')}{little}; {needed(one, alpha)}"
+    return ""
 
 
 def needed(one, alpha):

@@ -1,8 +1,24 @@
 """The front page: which optimisers sort one list, from where, and at which strength."""
 
 from rankbook.kit.live.descents import ap_gradient
-from rankbook.kit.live.marks import NAMES, along, apart, dot, handle, item, line, scaled, scene, shaded, stacked, text
-from rankbook.kit.live.runs import RUN, ask, run, run_buttons
+from rankbook.kit.live.marks import (
+    NAMES,
+    along,
+    axes,
+    counted,
+    dot,
+    handle,
+    item,
+    key,
+    line,
+    listed,
+    scaled,
+    scene,
+    shaded,
+    stacked,
+    text,
+)
+from rankbook.kit.live.runs import RUN, ask, run, run_button
 from rankedu.reference import average_precision, rank, sigmoid
 
 START = {
@@ -17,6 +33,11 @@ START = {
 METHODS, SIGNS = ["blackbox", "sigmoid", "blind walk"], ["λ", "τ"]
 LOGS, TICKS = [[-1, 2], [-2.4, -0.2]], [["0.1", "100"], ["0.004", "0.6"]]
 RATE, STEPS, ACROSS, ROWS, LOW, ENOUGH = 0.02, 150, 40, [7, 7, 1], 0.36, 0.85
+MEANT = {
+    "stuck": "Stuck: its steps are too short to be seen.",
+    "never moved": "Never moved: its gradient is 0 from the start.",
+    "still moving": "Still moving: neither sorted nor at rest.",
+}
 LEFT, RIGHT, TOP, BOTTOM, LINE, LANES, SIDE = 46, 446, 22, 66, 102, [162, 292, 422], 10
 KEPT: dict[str, list[object]] = {"key": [], "ends": []}  # what the last list's descents come to, column by column
 
@@ -24,40 +45,39 @@ KEPT: dict[str, list[object]] = {"key": [], "ends": []}  # what the last list's 
 def descend(state):
     """From where does which optimiser sort these? Answer first, then press Start, then drag the rings."""
     y, relevant, held, logs, frame = [state[name] for name in ("scores", "relevance", "held", "logs", "frame")]
-    key = [held, *y[:held], *y[held + 1 :]]
-    steps, playing = run(state, STEPS, key)
+    of = [held, *y[:held], *y[held + 1 :]]
+    steps, playing = run(state, STEPS, of)
     if playing and state["tick"]:
         steps += 1
     playing, over = playing and steps < STEPS, steps == STEPS
     framed = state["framed"] if steps else list(frame)  # what is seen can't be guessed any more
     lanes = [descended(number, y, relevant, logs, steps) for number in range(len(METHODS))]
     value, reached = average_precision(y, relevant), [average_precision(lane, relevant) for lane in lanes]
-    maps, name = mapped(y, relevant, held, key, ACROSS * steps // STEPS), NAMES[held]
-    shown = {**state, "began": key, "steps": steps, "playing": playing, "ranks": rank(y), "framed": framed}
+    maps, name = mapped(y, relevant, held, of, ACROSS * steps // STEPS), NAMES[held]
+    shown = {**state, "began": of, "steps": steps, "playing": playing, "ranks": rank(y), "framed": framed}
     shown = {**shown, "average_precision": value, "lanes": lanes, "reached": reached, "maps": maps}
-    marks, handles = staircase(y, relevant, held), []
-    labels = apart([across(score) for score in y], 14, 12, 468)
-    for i, score in enumerate(y):
-        marks += [item(across(score), LINE, relevant[i]), text(labels[i], LINE + 20, NAMES[i], "small", "middle")]
-        says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {score:.2f}, rank {shown['ranks'][i]}"
-        handles.append(handle(f"Item {NAMES[i]}", across(score), LINE, says, [sideways("scores", i)], {"held": i}))
+    marks, handles = listed(y, relevant, LINE, LEFT, RIGHT, None, "held")
+    marks += staircase(y, relevant, held)
+    fates = [fate(number, lane, y, relevant, logs) if over else "" for number, lane in enumerate(lanes)]
     for number, method in enumerate(METHODS):
-        end = f": {fate(number, lanes[number], y, relevant, logs)}" if over else ""
+        end = f": {fates[number]}" if over else ""
         strength = f", {SIGNS[number]} = {10 ** logs[number]:.2g}" if number < 2 else ""
         marks += lane_marks(number, lanes[number], relevant, f"{method}{strength}{end}", maps[number])
+        marks += [text(RIGHT, LANES[number] + 19, f"AP {reached[number]:.2f}", "", "end")] if steps else []
         if number < 2:
             x, up = across(y[held]), height(number, logs[number])
             marks.append(dot(x, up, "found", 6))
             says = f"{name} at {y[held]:.2f}{strength}, AP {reached[number]:.2f}"
             moves = [sideways("scores", held), upward(number, "logs", number)]
             handles.append(handle(f"Ring of {method}", x, up, says, moves))
-    drawn, corners = framing(frame, name)
-    found = ends_said(state["guess"], framed, maps) if over else ""
+    if state["guess"] != "skip":
+        drawn, corners = framing(frame, name)
+        marks, handles = [*marks, *drawn], [*handles, *corners]
+    found = ends_said(state["guess"], framed, maps, fates) if over else ""
     wanted = f"Frame, in the sigmoid's map, from where {name} and with which τ it will sort them, or"
     question = ask(wanted, [], "", ["so"] if over else [])
-    buttons = run_buttons(steps, STEPS, playing, START, not state["guess"])
-    says = words(y, relevant, value, reached, steps)
-    return scene(shown, 460, [*marks, *drawn], [*handles, *corners], buttons, says, found, question)
+    buttons = [run_button(steps, STEPS, playing, not state["guess"])]
+    return scene(shown, 460, marks, handles, buttons, words(y, relevant, value, reached, steps), found, question)
 
 
 def framing(frame, name):
@@ -132,7 +152,7 @@ def fate(number, lane, y, relevant, logs):
     return "sorted" if average_precision(lane, relevant) == 1 else "stuck" if far < 0.0005 else "still moving"
 
 
-def mapped(y, relevant, held, key, columns):
+def mapped(y, relevant, held, of, columns):
     """AP after all steps in the first columns of each method's map: its rows from the top, the held item across."""
     if KEPT["key"] != key:
         KEPT["key"] = key
@@ -151,8 +171,8 @@ def reach(number, row, y, relevant):
     return average_precision(descended(number, y, relevant, logs, STEPS), relevant)
 
 
-def ends_said(guess, frame, maps):
-    """From how much of its map each method sorts, and how much of the sigmoid's the frame tells right."""
+def ends_said(guess, frame, maps, fates):
+    """How right the frame is, how much of its map each method sorts, and what the words for its end mean."""
     shares = [sum([value == 1 for row in rows for value in row]) / (ACROSS * len(rows)) for rows in maps]
     said = ", ".join([f"{name} {100 * share:.0f} %" for name, share in zip(METHODS, shares)])
     right, (low, high), (left, bottom, to_left, to_bottom) = 0, LOGS[1], frame
@@ -165,7 +185,8 @@ def ends_said(guess, frame, maps):
     right = right / (ACROSS * ROWS[1])
     verdict = "right" if right >= ENOUGH else "not there"
     told = f"Your frame is right on {100 * right:.0f} % of the map: {verdict}. " if guess == "frame" else ""
-    return f"{told}Sorted, of each map: {said}. By its own gradient, AP never moved."
+    meant = " ".join([words for name, words in MEANT.items() if name in fates])
+    return f"{told}Sorted, of each map: {said}. By its own gradient, AP never moved. {meant}"
 
 
 def staircase(y, relevant, held):
@@ -181,15 +202,12 @@ def staircase(y, relevant, held):
         steps += [(across(low), level), (across(high), level)]
     x, here = across(y[held]), up(average_precision(y, relevant))
     return [
-        line([(LEFT, TOP), (LEFT, BOTTOM), (RIGHT, BOTTOM)], "axis"),
-        text(LEFT - 5, TOP + 5, "1", "small", "end"),
-        text(LEFT - 5, BOTTOM, "0", "small", "end"),
+        *axes((LEFT, RIGHT, TOP, BOTTOM), (0, 1, {"0": 0, "1": 1}), (0, 1, {"0": 0, "1": 1})),
         text(LEFT + 4, TOP - 7, f"AP as {NAMES[held]} moves"),
-        text(RIGHT, TOP - 7, "yellow: sorted at the end", "small", "end"),
+        *key(RIGHT, TOP - 7, f"at the end {LOW:g}", "1"),
         line(steps, "ink"),
         line([(x, here), (x, 446)], "guide"),
         dot(x, here, "ink", 5),
-        line([(LEFT, LINE), (RIGHT, LINE)], "axis"),
     ]
 
 
@@ -200,7 +218,6 @@ def lane_marks(number, lane, relevant, said, rows):
     marks = [line([(LEFT - 8, y), (RIGHT + 8, y)], "axis")]
     marks += [item(across(score), y - 9 * k, r, 5) for score, r, k in zip(lane, relevant, levels)]
     marks += [text(LEFT, y + 19, said, ["blackbox", "sigmoid", ""][number])]
-    marks += [text(RIGHT, y + 19, f"AP {average_precision(lane, relevant):.2f}", "", "end")]
     marks += shaded(rows, LOW, 1, LEFT, top, SIDE)
     marks += [] if rows[0] else [text((LEFT + RIGHT) / 2, (top + bottom) / 2 + 4, "?", "", "middle")]
     marks.append(line([(LEFT, top), (RIGHT, top), (RIGHT, bottom), (LEFT, bottom), (LEFT, top)], "axis"))
@@ -213,7 +230,8 @@ def words(y, relevant, value, reached, steps):
     """The picture for those who do not see it."""
     inside = ", ".join([f"{NAMES[i]} {y[i]:.2f}" for i in range(len(y)) if relevant[i]])
     lanes = ", ".join([f"{name} {ap:.2f}" for name, ap in zip(METHODS, reached)])
+    end = f" AP after {counted(steps, 'step')} of gradient descent: {lanes}." if steps else ""
     return (
         f"Eight items on a line of scores, {sum(relevant)} of them relevant: {inside}. Average precision (AP) is "
-        f"{value:.2f}. AP after {steps} steps of gradient descent: {lanes}."
+        f"{value:.2f}.{end}"
     )

@@ -8,7 +8,6 @@ runs its translation, and everywhere else it is a picture.
 
 import html
 import json
-import re
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
@@ -51,7 +50,7 @@ class Live:
         """The first scene as a picture; alone, outside of the book, it brings its colours along."""
         made = self()
         style = f"<style>{LOOK.read_text(encoding='utf-8')}</style>" if alone else ""
-        about = {"viewBox": f"0 0 480 {made['height']}", "role": "img", "aria-label": _said(made["says"])}
+        about = {"viewBox": f"0 0 480 {made['height']}", "role": "img", "aria-label": made["says"]}
         ground = '<rect width="100%" height="100%" fill="white"/>' if alone else ""
         head = f'<svg xmlns="http://www.w3.org/2000/svg" class="live" {_attributes(about)}>'
         paper = "" if alone else f'<g class="printed" aria-hidden="true">{_drawn(self.printed())}</g>'
@@ -64,8 +63,9 @@ class Live:
         return (
             f"<figcaption>{html.escape(self.caption)}</figcaption>{self._guess(first['ask'])}"
             f'<div class="explorable-controls" role="group" aria-label="{html.escape(self.caption)}" hidden></div>'
-            f'{self.svg()}<p class="says" role="status">{_text(first["says"])}</p>'
-            f'<p class="printed">{_text(printed["found"] + " " + printed["says"])}</p>'
+            f'<p class="told" role="status"></p>{self.svg()}'
+            f'<p class="says" role="status">{html.escape(first["says"])}</p>'
+            f'<p class="printed">{html.escape(printed["found"] + " " + printed["says"])}</p>'
             f'<p class="trouble" role="status" hidden></p><script type="application/json">{data}</script>'
         )
 
@@ -75,7 +75,9 @@ class Live:
         radio = '<label><input type="radio" name="{}-guess" value="{}"> {}</label>'
         radios = "".join(radio.format(self.name, *map(html.escape, option)) for option in options.items())
         return (
-            f'<fieldset class="guess" hidden><legend>{_text(ask["words"])}</legend>{radios}</fieldset>' if ask else ""
+            f'<fieldset class="guess" hidden><legend>{html.escape(ask["words"])}</legend>{radios}</fieldset>'
+            if ask
+            else ""
         )
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
@@ -107,21 +109,11 @@ def _modules() -> dict[str, str]:
     return {module.rpartition(".")[2]: module for module in modules("live/[a-z]*.py")}
 
 
-def _said(words: str) -> str:
-    """Words as they are shown: one minus sign, none before a zero, and 1 of what is counted; live.js does the same."""
-    words = re.sub(r"(?<![\w.])(1 (?:cell|overtaking|step))s\b", r"\1", words)
-    return re.sub(r"(?<!\w)-(?=[\d.])", "−", re.sub(r"(?<!\w)-(?=0(?:\.0+)?(?![\d.]))", "", words))
-
-
 def _drawn(made: Mapping[str, Any]) -> str:
     """The marks of a scene."""
     return "".join(
-        f"<{tag} {_attributes(attributes)}>{_text(words)}</{tag}>" for tag, attributes, words in made["marks"]
+        f"<{tag} {_attributes(attributes)}>{html.escape(words)}</{tag}>" for tag, attributes, words in made["marks"]
     )
-
-
-def _text(words: str) -> str:
-    return html.escape(_said(words))
 
 
 def _attributes(values: Mapping[str, str]) -> str:

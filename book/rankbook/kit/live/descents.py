@@ -1,6 +1,6 @@
 """What several live explorables descend: 1 - AP by Algorithm 1, and a loss of six scores over a plane of directions."""
 
-from rankbook.kit.live.marks import scaled, shaded
+from rankbook.kit.live.marks import along, handle, scaled, shaded
 from rankedu.reference import rank, rank_among, rank_gradient
 
 #: Six scores as a ball moves to the right and upwards, and the weight that the loss gives each rank.
@@ -34,6 +34,14 @@ def place(point, square):
     """Where a point of the plane is drawn: in a square of (left, top, bottom)."""
     left, top, bottom = square
     return [scaled(point[0], -FAR, FAR, left, left + bottom - top), scaled(point[1], -FAR, FAR, bottom, top)]
+
+
+def pin(name, of, point, square, also=None):
+    """What is dragged over the plane: the handle of a point that the state keeps."""
+    left, top, bottom = square
+    moves = [along("x", of, 0, -FAR, FAR, left, left + bottom - top), along("y", of, 1, -FAR, FAR, bottom, top)]
+    says = f"{point[0]:.2f} to the right, {point[1]:.2f} up, loss {loss(scores(point)):.2f}"
+    return handle(name, *place(point, square), says, moves, also)
 
 
 def landscape(height, cells, square):

@@ -8,9 +8,12 @@ Every scene is 480 units wide; x grows to the right and y downwards.
 
 import math
 
-WIDTH = 480
+from rankedu.reference import rank
+
 #: What items are called.
 NAMES = "ABCDEFGHIJKLMNOPQRST"
+#: Before what is no minus sign.
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 #: How many shades a map has.
 SHADES = 8
 
@@ -44,7 +47,24 @@ def dot(x, y, kind="ink", size=6):
 
 def text(x, y, words, kind="", anchor="start"):
     """One line of text; ``anchor`` is `start`, `middle` or `end`."""
-    return ["text", {"class": kind, "x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}, words]
+    return ["text", {"class": kind, "x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}, said(words)]
+
+
+def said(words):
+    """Words as they are shown: what stands before a number is a minus sign, and before a zero there is none."""
+    shown = ""
+    for k, sign in enumerate(words if "-" in words else []):
+        after, before = words[k + 1 : k + 2], words[max(k - 1, 0) : k]
+        if sign == "-" and after != "" and after in "0123456789." and not (before != "" and before in LETTERS):
+            first = next((one for one in words[k + 1 :] if one not in "0."), " ")
+            sign = "−" if first in "123456789" else ""
+        shown += sign
+    return shown or words
+
+
+def counted(number, name):
+    """How many there are of what has a name."""
+    return f"{number:d} {name}" if number == 1 else f"{number:d} {name}s"
 
 
 def arrow(x, y, to_x, to_y, kind="ink"):
@@ -88,6 +108,24 @@ def shaded(rows, low, high, left, top, side):
     return [*cells, ["path", {"class": "edges", "d": edges}, ""]]
 
 
+def key(x, y, low, high):
+    """The shades of a map from the lowest value to the highest, to the left of a place."""
+    marks = [text(x - 118, y, low, "small", "end"), text(x, y, high, "small", "end")]
+    return [*marks, *[bar(x - 114 + 10 * k, y - 9, 10, 10, f"shade{k:d}") for k in range(SHADES)]]
+
+
+def axes(box, across, up):
+    """Two axes of a box of (left, right, top, bottom) with ticks: for each a low, a high and {label: value}."""
+    left, right, top, bottom = box
+    marks = [line([(left, top), (left, bottom), (right, bottom)], "axis")]
+    for label, value in across[2].items():
+        anchor = "end" if value == across[1] else "middle"
+        marks.append(text(scaled(value, across[0], across[1], left, right), bottom + 15, label, "small", anchor))
+    for label, value in up[2].items():
+        marks.append(text(left - 4, scaled(value, up[0], up[1], bottom, top) + 4, label, "small", "end"))
+    return marks
+
+
 def apart(places, gap, low, high):
     """Where words stand that are wanted at these places: neighbours that would touch move aside, both by half."""
     moved, order = list(places), sorted(range(len(places)), key=lambda i: places[i])
@@ -124,25 +162,44 @@ def along(axis, of, at, low, high, start, end):
     return {"axis": axis, "of": of, "at": at, "low": low, "high": high, "start": start, "end": end}
 
 
-def handle(name, x, y, says, moves, also=None):
+def handle(name, x, y, says, moves, also=None, field=None):
     """Something to take hold of, with the keyboard too: ``moves`` has one or two of :func:`along`.
 
-    ``says`` is what a screen reader says of where it stands; ``also`` is put into the state when it is touched.
+    ``says`` is what a screen reader says of where it stands; ``also`` is put into the state when it is touched; a
+    press in its ``field`` of (left, top, width, height) brings it there.
     """
-    return {"name": name, "x": x, "y": y, "says": says, "moves": moves, "also": also or {}}
+    place = {"name": name, "x": x, "y": y, "says": said(says), "moves": moves}
+    return {**place, "also": also or {}, "field": field or [0, 0, 0, 0]}
 
 
-def slider(name, value, says, y, move):
-    """The marks and the handle of a value that moves along a horizontal line."""
-    x = scaled(value, move["low"], move["high"], move["start"], move["end"])
-    track = [line([(move["start"], y), (move["end"], y)], "axis"), dot(x, y, "ink", 7)]
-    return track, handle(name, x, y, says, [move])
+def slider(name, told, value, y, move):
+    """The marks and the handle of a value that moves along a horizontal line, and above it what it is."""
+    start, end = move["start"], move["end"]
+    x = scaled(value, move["low"], move["high"], start, end)
+    track = [text(start, y - 18, told), line([(start, y), (end, y)], "axis"), dot(x, y, "ink", 7)]
+    return track, handle(name, x, y, told, [move], None, [start - 8, y - 12, end - start + 16, 24])
+
+
+def listed(y, relevant, height, left, right, labels=None, held=""):
+    """A line of scores with its items: their marks with labels below, and a handle for each.
+
+    ``held`` is the name of what keeps in the state which one was touched last.
+    """
+    marks, handles, ranks = [line([(left, height), (right, height)], "axis")], [], rank(y)
+    places, letters = [scaled(score, 0, 1, left, right) for score in y], labels or NAMES
+    words = apart(places, 7 + 7 * max([len(one) for one in letters]), 12, 468)
+    for i, x in enumerate(places):
+        marks += [item(x, height, relevant[i]), text(words[i], height + 24, letters[i], "small", "middle")]
+        says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {y[i]:.2f}, rank {ranks[i]}"
+        move, also = along("x", "scores", i, 0, 1, left, right), {held: i} if held else {}
+        handles.append(handle(f"Item {NAMES[i]}", x, height, says, [move], also))
+    return marks, handles
 
 
 def button(label, changes, pressed=None, locked=False):
     """A button that puts ``changes`` into the state; one of several that exclude each other is ``pressed`` or not.
 
-    One that is ``locked`` waits for the reader's guess.
+    One that is ``locked`` waits for the reader's guess. The page adds one that starts anew.
     """
     return {"label": label, "changes": changes, "pressed": pressed, "locked": locked}
 
@@ -151,14 +208,16 @@ def scene(state, height, marks, handles, buttons, says, found="", question=None)
     """What a live explorable returns: its state with all that it shows, the picture, and the picture in words.
 
     ``found`` says what has happened, at the end of a run or when the reader has got there; ``question`` is of `ask`.
+    What a guess is drawn with is gone when the reader would rather see.
     """
+    drawn = state["guess"] != "skip" if question else True
     return {
         "state": {**state, "tick": False},
         "height": height,
         "marks": marks,
-        "handles": handles,
+        "handles": [one for one in handles if drawn or "guess" not in one["also"]],
         "buttons": buttons,
-        "says": says,
-        "found": (question["told"] if question else "") + found,
+        "says": said(says),
+        "found": said((question["told"] if question else "") + found),
         "ask": question,
     }

@@ -12,11 +12,11 @@ def run(state, most, key):
     return steps, state["playing"] and steps < most
 
 
-def run_buttons(steps, most, playing, start, locked=False, first="Start"):
-    """What starts a run, stops it and repeats it, and what brings back the ``start``."""
+def run_button(steps, most, playing, locked=False, first="Start"):
+    """What starts a run, stops it and repeats it."""
     label = "Stop" if playing else first if steps in (0, most) else "Go on"
     changes = {"playing": True, "began": []} if steps == most else {"playing": not playing}
-    return [button(label, changes, None, locked), button("Start anew", start)]
+    return button(label, changes, None, locked)
 
 
 def ask(words, options, guess, right):

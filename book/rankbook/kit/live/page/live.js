@@ -9,14 +9,11 @@
   const put = (element, attributes) => {
     for (const [name, value] of Object.entries(attributes))
       if (element.getAttribute(name) !== String(value)) element.setAttribute(name, value);
+    return element;
   };
-
-  /* Words as they are shown: one minus sign, none before a zero, and 1 of what is counted. */
-  const said = (words) =>
-    words
-      .replace(/(^|[^\w.])(1 (?:cell|overtaking|step))s\b/g, "$1$2")
-      .replace(/(^|[^\w])-(?=0(?:\.0+)?(?![\d.]))/g, "$1")
-      .replace(/(^|[^\w])-(?=[\d.])/g, "$1\u2212");
+  const write = (element, words) => {
+    if (element.textContent !== words) element.textContent = words;
+  };
 
   /* A scene that can be drawn has no number that is none; what else it may be is decided where it is made. */
   const sound = (scene) => {
@@ -39,17 +36,17 @@
         element = made;
       }
       put(element, attributes);
-      const told = said(words);
-      if (element.textContent !== told) element.textContent = told;
+      write(element, words);
     });
     while (layer.children.length > marks.length) layer.lastChild.remove();
   };
 
   const live = (figure, solve) => {
     const find = (selector) => figure.querySelector(selector);
-    const [svg, marks, controls, says, trouble] = ["svg", ".marks", ".explorable-controls", ".says", ".trouble"].map(find);
+    const [svg, marks, controls] = ["svg", ".marks", ".explorable-controls"].map(find);
+    const [told, says, trouble] = [".told", ".says", ".trouble"].map(find);
     const guesses = [...figure.querySelectorAll(".guess input")];
-    const handles = svg.appendChild(document.createElementNS(SVG, "g"));
+    const [fields, handles] = [0, 1].map(() => svg.appendChild(document.createElementNS(SVG, "g")));
     const knobs = []; // one for each handle of the scene, in its order; in the page they stand from left to right
     const still = matchMedia("(prefers-reduced-motion: reduce)");
     const waiting = [];
@@ -63,12 +60,14 @@
       shown = scene;
       put(svg, { viewBox: `0 0 480 ${scene.height}` });
       patch(marks, scene.marks);
-      marks.setAttribute("aria-label", said(scene.says));
-      scene.handles.forEach((one, i) => showHandle((knobs[i] ??= newHandle(i)), one));
+      marks.setAttribute("aria-label", scene.says);
+      while (knobs.length > scene.handles.length) [knobs.pop(), fields.lastChild].forEach((one) => one.remove());
+      scene.handles.forEach((one, i) => showHandle((knobs[i] ??= newHandle(i)), one, fields.children[i]));
       guesses.forEach((one) => Object.assign(one, { checked: one.value === scene.state.guess, disabled: scene.ask.known }));
-      scene.buttons.forEach((one, i) => showButton(controls.children[i] ?? newButton(i), one));
-      while (controls.children.length > scene.buttons.length) controls.lastChild.remove();
-      controls.hidden = !scene.buttons.length;
+      const buttons = [...scene.buttons, { label: "Start anew", changes: first.state, pressed: null, locked: false }];
+      buttons.forEach((one, i) => showButton((controls.children[i] ?? newButton()), one));
+      while (controls.children.length > buttons.length) controls.lastChild.remove();
+      figure.classList.toggle("moving", Boolean(held || scene.state.playing));
       const state = (figure.dataset.state = JSON.stringify(scene.state));
       figure.classList.toggle("moved", state !== JSON.stringify(first.state)); // else the end is printed, live.css
     };
@@ -77,12 +76,9 @@
     const settle = () => {
       keep();
       if (held || shown.state.playing) return;
-      const told = [shown.found, shown.says].map(said);
-      if (says.textContent !== told.join(" ").trim()) {
-        const found = document.createElement("strong");
-        found.textContent = told[0];
-        says.replaceChildren(...(told[0] ? [found, " "] : []), told[1]);
-      }
+      write(told, shown.found);
+      write(says, shown.says);
+      figure.classList.remove("moving");
       if (!handles.contains(document.activeElement)) handles.append(...inOrder());
     };
     /* Tab leads along a row from the left and down a column from the top, wherever the reader has moved what. */
@@ -192,31 +188,36 @@
       return far.indexOf(Math.min(...far));
     };
     const mark = (near) => knobs.forEach((one, i) => one.classList.toggle("near", i === near));
-    handles.addEventListener("pointerdown", (event) => {
+    const take = (event, i, x = 0, y = 0) => {
       if (event.button) return;
-      const at = point(event);
-      const i = nearest(at);
-      const { x, y, also } = shown.handles[i];
-      held = { id: event.pointerId, i, x: at.x - x, y: at.y - y };
+      held = { id: event.pointerId, i, x, y };
       handles.setPointerCapture(event.pointerId);
       knobs[i].focus({ preventScroll: true });
       event.preventDefault();
-      change((state) => Object.assign(state, also));
-    });
-    // A finger that holds a handle scrolls nothing; what CSS says of it within an svg is not heeded everywhere.
-    handles.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
-    handles.addEventListener("pointermove", (event) => {
+      change((state) => Object.assign(state, shown.handles[i].also));
+    };
+    const follow = (event, i, x, y) => {
+      const handle = shown.handles[i];
       const at = point(event);
-      if (held?.id !== event.pointerId) return mark(nearest(at));
-      at.x -= held.x;
-      at.y -= held.y;
-      const handle = shown.handles[held.i];
+      at.x -= x;
+      at.y -= y;
       change(
         ...handle.moves.map((one) => {
           const value = one.low + ((at[one.axis] - one.start) / (one.end - one.start)) * (one.high - one.low);
           return move(handle, one, () => value);
         }),
       );
+    };
+    handles.addEventListener("pointerdown", (event) => {
+      const at = point(event);
+      const i = nearest(at);
+      take(event, i, at.x - shown.handles[i].x, at.y - shown.handles[i].y);
+    });
+    // A finger that holds a handle scrolls nothing; what CSS says of it within an svg is not heeded everywhere.
+    handles.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
+    handles.addEventListener("pointermove", (event) => {
+      if (held?.id === event.pointerId) follow(event, held.i, held.x, held.y);
+      else mark(nearest(point(event)));
     });
     handles.addEventListener("pointerleave", () => mark(-1));
     ["pointerup", "pointercancel", "lostpointercapture"].forEach((name) =>
@@ -227,6 +228,14 @@
     );
 
     const newHandle = (i) => {
+      const field = put(fields.appendChild(document.createElementNS(SVG, "rect")), { class: "field" });
+      // A mouse holds it from there on; a finger that moves on scrolls the page.
+      field.addEventListener("pointerdown", (event) => {
+        if (event.pointerType !== "mouse" || event.button) return;
+        take(event, i);
+        follow(event, i, 0, 0);
+      });
+      field.addEventListener("click", (event) => follow(event, i, 0, 0));
       const made = handles.appendChild(document.createElementNS(SVG, "g"));
       put(made, { class: "handle", tabindex: 0, role: "slider" });
       for (const [kind, r] of [["reach", 17], ["knob", 13]])
@@ -245,8 +254,10 @@
       });
       return made;
     };
-    const showHandle = (knob, handle) => {
+    const showHandle = (knob, handle, field) => {
       const [one] = handle.moves;
+      const [x, y, width, height] = handle.field;
+      put(field, { x, y, width, height });
       put(knob, {
         "data-handle": handle.name,
         transform: `translate(${handle.x} ${handle.y})`,
@@ -254,29 +265,26 @@
         "aria-valuemin": one.low,
         "aria-valuemax": one.high,
         "aria-valuenow": Number(valueOf(shown.state, one).toFixed(3)),
-        "aria-valuetext": said(handle.says),
+        "aria-valuetext": handle.says,
         "aria-orientation": one.axis === "y" ? "vertical" : "horizontal",
       });
     };
 
-    const newButton = (i) => {
+    const newButton = () => {
       const made = controls.appendChild(document.createElement("button"));
       made.type = "button";
-      made.addEventListener("click", () => {
-        const { changes } = shown.buttons[i];
-        change((state) => Object.assign(state, structuredClone(changes)));
-      });
       return made;
     };
     const showButton = (button, one) => {
-      if (button.textContent !== one.label) button.textContent = one.label;
+      write(button, one.label);
       button.disabled = one.locked;
+      button.onclick = () => change((state) => Object.assign(state, structuredClone(one.changes)));
       if (one.pressed === null) button.removeAttribute("aria-pressed");
       else put(button, { "aria-pressed": one.pressed });
     };
 
     for (const one of guesses) one.addEventListener("change", () => change((state) => (state.guess = one.value)));
-    if (guesses.length) find(".guess").hidden = false;
+    [controls, find(".guess")].forEach((one) => one && (one.hidden = false));
     svg.removeAttribute("aria-label"); // what is drawn now has it
     svg.setAttribute("role", "group");
     marks.setAttribute("role", "img");

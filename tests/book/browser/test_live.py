@@ -12,7 +12,8 @@ import walk
 from tools.notebooks import pairs
 from tools.site import explorables, javascript
 
-from rankbook.ch02_blackbox_differentiation.live import paint
+from rankbook.ch02_blackbox_differentiation.live import paint, paths
+from rankbook.claims.live import verdicts
 from rankbook.kit.live import PAGE, Live, names
 from rankedu import reference
 
@@ -369,6 +370,51 @@ def test_a_bet_on_a_row_is_kept_follows_its_row_and_is_answered(reader):
     expect(says).to_contain_text("“A - B” and “A - C”. You bet on “A - C”: right.")
     expect(ring).to_have_attribute("aria-valuetext", "on A - C")
     assert state(page)["row"] == -2, "what nobody can tell any more has gone to the end, and the ring with it"
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_a_press_on_a_cell_a_track_or_a_row_takes_its_handle_there(reader, touch):
+    for name, (x, y), told in (
+        ("paths", (paths.LEFT + 3.5 * paths.CELL, paths.TOP + 2.5 * paths.CELL), {"marked": [2, 3]}),
+        ("paths", (paths.CURVE[1], 222), {"log_lam": 2}),
+        ("verdicts", (120, verdicts.TOP + 2 * verdicts.PITCH), {"row": -2, "guess": "row"}),
+    ):
+        page = reader(name, has_touch=True)
+        ready(page, name)
+        box, before = page.locator("svg.live").bounding_box(), raw(page)
+        scale = min(box["width"] / 480, box["height"] / Live(name)()["height"])
+        at = box["x"] + box["width"] / 2 + (x - 240) * scale, box["y"] + y * scale
+        page.touchscreen.tap(*at) if touch else page.mouse.click(*at)
+        changed(page, before)
+        page.wait_for_timeout(400)
+        assert {key: state(page)[key] for key in told} == pytest.approx(told, abs=0.3), (name, x, y)
+
+
+def test_who_would_rather_see_has_nothing_to_draw_a_guess_with(reader):
+    for name, gone in (("descend", 2), ("ball", 1), ("paint", 7), ("verdicts", 0)):
+        page = reader(name)
+        handles = page.locator("[data-handle]")
+        before = handles.count()
+        page.get_by_label("just show me").check()
+        expect(handles).to_have_count(before - gone)
+        page.get_by_role("button", name="Start anew").click()
+        expect(handles).to_have_count(before)
+
+
+def test_a_first_press_is_answered_once(reader):
+    """What warms the scripts up is over by then, though the press brings the focus, too."""
+    page = reader("paths")
+    module = ready(page, "paths")
+    page.wait_for_timeout(500)
+    page.evaluate(
+        f"""() => {{ const {{ paths }} = py.modules['{module}']; window.solved = 0;
+        py.modules['{module}'].paths = (state) => {{ solved += 1; return paths(state); }}; }}"""
+    )
+    box = page.locator("[data-handle='Row 3']").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.wait_for_timeout(300)
+    assert page.evaluate("solved") == 1
 
 
 @pytest.mark.parametrize(("share", "moved"), [(0.4, 0), (0.6, 3)])

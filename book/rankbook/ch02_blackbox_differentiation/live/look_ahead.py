@@ -1,20 +1,7 @@
 """Chapter 2: how far Algorithm 1 looks ahead, and what it sees on the way."""
 
-from rankbook.kit.live.marks import (
-    NAMES,
-    along,
-    apart,
-    arrow,
-    axes,
-    counted,
-    dot,
-    handle,
-    line,
-    polygon,
-    scaled,
-    scene,
-    text,
-)
+from rankbook.kit.live.hands import along, handle, scene
+from rankbook.kit.live.marks import NAMES, apart, arrow, axes, counted, dot, line, polygon, scaled, span, stairs, text
 from rankedu.reference import interpolated, optimal_value, rank, rank_gradient
 
 START = {"scores": [0.92, 0.3, 0.5, 0.7, 0.08], "incoming": [-0.1, 0.15, 0.0, -0.05, 0.05], "lam": 0.6, "tick": False}
@@ -22,6 +9,7 @@ TELLING = {"lam": 3.0}
 FAR = 6.0
 LEFT, RIGHT = 34, 392
 LINES, CURVE, STEPS = (26, 190), (240, 306), (340, 402)
+across, height = span(0, FAR, LEFT, RIGHT), span(0, 1, LINES[1], LINES[0])
 
 
 def look_ahead(state):
@@ -44,25 +32,13 @@ def look_ahead(state):
         tip = height(score) - min(max(30 * slope, -40), 40)
         marks.append(arrow(LEFT + 19, height(score), LEFT + 19, tip, "gradient thick"))
     marks.append(text(RIGHT + 70, 15, "arrows: the gradient", "gradient", "end"))
-    handles = [
-        handle(f"Item {NAMES[i]}", LEFT, height(y[i]), f"score {y[i]:.2f}, rank {ranks[i]}", [vertical(i)])
-        for i in range(len(y))
-    ]
+    handles = []
+    for i, score in enumerate(y):
+        says, move = f"score {score:.2f}, rank {ranks[i]}", along("y", "scores", i, 0, 1, LINES[1], LINES[0])
+        handles.append(handle(f"Item {NAMES[i]}", LEFT, height(score), says, [move]))
     tip = [along("x", "lam", None, 0.1, FAR, across(0.1), RIGHT)]
     handles.append(handle("Tip of the arrow", across(lam), LINES[1] + 16, f"λ is {lam:.2f}", tip))
     return scene(shown, 420, marks, handles, [], words(shown, lam), found)
-
-
-def vertical(i):
-    return along("y", "scores", i, 0, 1, LINES[1], LINES[0])
-
-
-def across(t):
-    return scaled(t, 0, FAR, LEFT, RIGHT)
-
-
-def height(score):
-    return scaled(score, 0, 1, LINES[1], LINES[0])
 
 
 def product(a, b):
@@ -106,58 +82,39 @@ def lines(y, c, lam, crossings):
 
 def curve(ahead, knots, lam):
     """m along the arrow, concave, with a kink at each overtaking; and its secant over the arrow."""
-    values = [optimal_value(ahead(t)) for t in knots]
-    here = [optimal_value(ahead(0.0)), optimal_value(ahead(lam))]
-    low, high = min([*values, *here]), max([*values, *here])
-
-    def up(value):
-        return scaled(value, low, high + 1e-9, CURVE[1], CURVE[0])
-
+    values = [optimal_value(ahead(t)) for t in [*knots, 0.0, lam]]
+    *way, start, end = [scaled(value, min(values), max(values) + 1e-9, CURVE[1], CURVE[0]) for value in values]
     return [
-        *names(("m", up(values[-1])), ("secant", up(here[1])), lam),
         *axes((LEFT, RIGHT, *CURVE), (0, 1, {}), (0, 1, {})),
-        line([(across(t), up(value)) for t, value in zip(knots, values)], "ink"),
-        line([(LEFT, up(here[0])), (across(lam), up(here[1]))], "ahead"),
-        dot(across(lam), up(here[1]), "ahead", 4),
+        line([(across(t), y) for t, y in zip(knots, way)]),
+        *over_arrow("m", way[-1], "secant", start, end, lam),
+        dot(across(lam), end, "ahead", 4),
     ]
 
 
-def names(one, other, lam):
-    """The names of two lines at their ends: the first ends at the right, the second at the tip of the arrow."""
-    heights = apart([one[1] + 4, other[1] + 4], 18, CURVE[0], STEPS[1] + 8)
-    return [
-        text(RIGHT + 10, heights[0], one[0], "small"),
-        text(across(lam) + 10, heights[1], other[0], "ahead small"),
-    ]
-
-
-def limits(c):
-    """Between which values the loss c·rk lies."""
-    return optimal_value(c), -optimal_value([-slope for slope in c])
+def over_arrow(name, y, other, start, end, lam):
+    """A line over the arrow alone; its name, at its tip, and that of another line, at the right."""
+    heights = apart([y + 4, end + 4], 18, CURVE[0], STEPS[1] + 8)
+    names = text(RIGHT + 10, heights[0], name, "small"), text(across(lam) + 10, heights[1], other, "ahead small")
+    return [line([(LEFT, start), (across(lam), end)], "ahead"), *names]
 
 
 def steps(c, ahead, knots, lam, value):
     """The loss c·rk along the arrow, which is the slope of m, and its mean over the arrow."""
-    low, high = limits(c)
-
-    def up(value):
-        return scaled(value, low, high, STEPS[1], STEPS[0])
-
-    stairs = []
-    for start, end in zip(knots, knots[1:]):
-        level = up(product(c, rank(ahead((start + end) / 2))))
-        stairs += [(across(start), level), (across(end), level)]
+    way = [(across(x), y) for x, y in stairs(knots, lambda t: level_of(c, product(c, rank(ahead(t)))))]
+    low, high = optimal_value(c), -optimal_value([-slope for slope in c])
+    ticks, mean = {f"{one:.1f}": one for one in (low, high)}, level_of(c, value)
     return [
-        *names(("loss", stairs[-1][1]), ("its mean", up(value)), lam),
-        *axes(
-            (LEFT, RIGHT, *STEPS),
-            (0, FAR, {f"{t:d}": t for t in range(0, 7, 2)}),
-            (low, high, {f"{low:.1f}": low, f"{high:.1f}": high}),
-        ),
-        line(stairs, "ink"),
-        line([(LEFT, up(value)), (across(lam), up(value))], "ahead"),
-        dot(LEFT, up(value), "ahead", 4),
+        *axes((LEFT, RIGHT, *STEPS), (0, FAR, {f"{t:d}": t for t in range(0, 7, 2)}), (low, high, ticks)),
+        line(way),
+        *over_arrow("loss", way[-1][1], "its mean", mean, mean, lam),
+        dot(LEFT, mean, "ahead", 4),
     ]
+
+
+def level_of(c, value):
+    """Where a loss is drawn, between the least and the most that it can be."""
+    return scaled(value, optimal_value(c), -optimal_value([-slope for slope in c]) + 1e-9, STEPS[1], STEPS[0])
 
 
 def overtaken(c, crossings, lam, ahead):
@@ -169,11 +126,12 @@ def overtaken(c, crossings, lam, ahead):
     winner, loser = (i, j) if c[i] > c[j] else (j, i)
     before, after = [product(c, rank(ahead(t + side))) for side in (-1e-6, 1e-6)]
     x, y = across(t), min(max(height(score) - 10, LINES[0] + 8), LINES[1] - 4)
-    low, high = limits(c)
-    levels = [scaled(value, low, high + 1e-9, STEPS[1], STEPS[0]) for value in (before, after)]
     anchor, at = ("start", x + 6) if x < 300 else ("end", x - 6)
     marks = [text(at, y, f"{NAMES[winner]} passes {NAMES[loser]}", "ahead", anchor)]
-    marks += [dot(x, height(score), "ahead", 5), line([(x, levels[0]), (x, levels[1])], "ahead thick")]
+    marks += [
+        dot(x, height(score), "ahead", 5),
+        line([(x, level_of(c, before)), (x, level_of(c, after))], "ahead thick"),
+    ]
     found = f"{NAMES[winner]} passes {NAMES[loser]} at {t:.2f}: the loss steps from {before:.2f} to {after:.2f}."
     return marks, found
 

@@ -1,21 +1,7 @@
 """Chapters 2 and 4: a window that looks ahead over a staircase, and the mean in it, which is the interpolation."""
 
-from rankbook.kit.live.marks import (
-    NAMES,
-    along,
-    apart,
-    arrow,
-    axes,
-    bar,
-    dot,
-    handle,
-    item,
-    line,
-    scaled,
-    scene,
-    text,
-)
-from rankbook.kit.live.runs import ask
+from rankbook.kit.live.hands import along, ask, handle, scene
+from rankbook.kit.live.marks import NAMES, apart, arrow, axes, bar, dot, item, line, span, stairs, text
 from rankedu.reference import interpolated, rank, rank_gradient
 
 #: What the reader draws at the places of KNOTS; and what is painted: beside which curve, with which λ, how far.
@@ -32,6 +18,7 @@ KNOTS, NEAR = [k / 6 for k in range(7)], 0.35
 #: Five items; D, the fourth, is relevant and moves, so that the loss is its rank.
 OTHERS, MOVED, INCOMING = [0.9, 0.7, 0.5, 0.1], 3, [0.0, 0.0, 0.0, 1.0, 0.0]
 LEFT, RIGHT, TOP, BOTTOM, ITEMS, WINDOW, FAR = 48, 460, 40, 200, 232, 282, 1.5
+across, up = span(0, FAR, LEFT, RIGHT), span(0, 5, BOTTOM, TOP)
 
 
 def paint(state):
@@ -76,14 +63,6 @@ def paint(state):
     return scene(shown, 306, marks, handles, [], words(shown, known), found, question)
 
 
-def across(score):
-    return scaled(score, 0, FAR, LEFT, RIGHT)
-
-
-def up(level):
-    return scaled(level, 0, 5, BOTTOM, TOP)
-
-
 def scores(x):
     """All five, with D at x."""
     return [*OTHERS[:MOVED], x, *OTHERS[MOVED:]]
@@ -100,12 +79,10 @@ def mean_ahead(x, lam):
 
 def staircase():
     """The rank of D over its score."""
-    stairs, ends = [], [0.0, *sorted(OTHERS), FAR]
-    for low, high in zip(ends, ends[1:]):
-        stairs += [(across(at), up(rank_at((low + high) / 2))) for at in (low, high)]
+    way = [(across(at), up(level)) for at, level in stairs([0.0, *sorted(OTHERS), FAR], rank_at)]
     numbers = [text(LEFT - 19, up(k) + 4, f"{k:d}", "small", "end") for k in range(1, 6)]
     box = axes((LEFT, RIGHT, TOP, BOTTOM), (0, 1, {}), (0, 1, {}))
-    return [*box, *numbers, line(stairs), text(RIGHT, up(1) + 17, "rank of D", "small", "end")]
+    return [*box, *numbers, line(way), text(RIGHT, up(1) + 17, "rank of D", "small", "end")]
 
 
 def trail(state, reach, lam):

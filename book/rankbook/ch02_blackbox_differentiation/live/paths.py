@@ -1,21 +1,7 @@
 """Chapter 2: two calls of a solver teach a grid of costs which path is wanted."""
 
-from rankbook.kit.live.marks import (
-    along,
-    axes,
-    bar,
-    button,
-    counted,
-    dot,
-    handle,
-    key,
-    line,
-    scaled,
-    scene,
-    slider,
-    text,
-)
-from rankbook.kit.live.runs import RUN, ask, run, run_button
+from rankbook.kit.live.hands import RUN, along, ask, button, handle, run_button, scene, slider
+from rankbook.kit.live.marks import axes, bar, counted, dot, key, line, scaled, text
 
 SIDE, RATE, STEPS = 6, 0.1, 60
 START = {
@@ -36,14 +22,14 @@ START = {
 }
 LEFT, TOP, CELL = 20, 34, 42
 CURVE = (312, 462, 64, 152)
-BOTH, NOTHING = "where the two differ", "none"
+CHANGES = ["the wanted path", "the found path", "where the two differ", "none"]
 
 
 def paths(state):
     """Which cells will change? Drag where the wanted path leaves a row, and a cell's cost; guess, then press Step."""
     wanted, lam = mask(state["wanted"]), 10 ** state["log_lam"]
     began = [*wanted, *state["costs"], lam]
-    steps, playing = run(state, STEPS, began)
+    steps = state["steps"] if state["began"] == began else 0
     costs, history = (state["learnt"], state["history"]) if steps else (list(state["costs"]), [])
     way, slopes = taught(costs, wanted, lam)
     first = state["first"] if steps else changed(slopes)
@@ -51,14 +37,12 @@ def paths(state):
         history = [*history, wrong(way, wanted)]
         costs, steps = [cost - RATE * slope for cost, slope in zip(costs, slopes)], steps + 1
         way, slopes = taught(costs, wanted, lam)
-    here, rests = wrong(way, wanted), changed(slopes) == NOTHING
-    playing = playing and steps < STEPS and not (steps and rests)
+    here, rests = wrong(way, wanted), not any(slopes)
+    playing = state["playing"] and steps < STEPS and not (steps and rests)
     shown = {**state, "first": first, "learnt": costs, "steps": steps, "history": history, "began": began}
     shown = {**shown, "playing": playing, "lam": lam, "path": way, "gradient": slopes, "wrong": here}
-    marks = [
-        *grid(costs, way, wanted, slopes if steps else [0 for _ in slopes]),
-        *curve([*history, here], price_of(costs, way)),
-    ]
+    price = sum([cost for cost, cell in zip(costs, way) if cell])
+    marks = [*grid(costs, way, wanted, slopes if steps else [0 for _ in slopes]), *curve([*history, here], price)]
     row, column = [round(at) for at in state["marked"]]
     cell, here_it_is = row * SIDE + column, middle(row, column)
     marks += [dot(*here_it_is, kind, 15) for kind in ("marked under", "marked")]
@@ -72,14 +56,15 @@ def paths(state):
         says = f"the wanted path leaves it in column {round(k) + 1}"
         handles.append(handle(f"Row {row + 1}", x, y + CELL / 2, says, moves))
         marks.append(dot(x, y + CELL / 2, "hollow", 5))
-    strength, price = [along("x", *of, CURVE[0], CURVE[1]) for of in (("log_lam", None, -2, 2), ("costs", cell, 0, 3))]
-    track, knob = slider("λ", f"λ = {lam:.2f}", state["log_lam"], 222, strength)
-    other, second = slider("Cost of the marked cell", f"ringed cell: {cost:.2f}", cost, 278, price)
-    marks += [*track, *other]
-    locked, options = not state["guess"], ["the wanted path", "the found path", BOTH, NOTHING]
-    buttons = [button("Step", {"tick": True, "playing": False}, None, locked)]
-    buttons.append(run_button(steps, steps if steps and rests else STEPS, playing, locked))
-    question = ask("Which cells will change first?", options, state["guess"], [first] if steps else [])
+    for name, told, value, y, move in (
+        ("λ", f"λ = {lam:.2f}", state["log_lam"], 222, ("log_lam", None, -2, 2)),
+        ("Cost of the marked cell", f"ringed cell: {cost:.2f}", cost, 278, ("costs", cell, 0, 3)),
+    ):
+        track, knob = slider(name, told, value, y, along("x", *move, CURVE[0], CURVE[1]))
+        marks, handles = [*marks, *track], [*handles, knob]
+    buttons = [button("Step", {"tick": True, "playing": False}, None, not state["guess"])]
+    buttons.append(run_button(shown, steps if steps and rests else STEPS))
+    question = ask("Which cells will change first?", CHANGES, state["guess"], [first] if steps else [])
     found = f"After {counted(steps, 'step')} the found path is the wanted one." if not here else ""
     if here and rests:
         found = f"Stuck: λ is too short, nothing changes any more. Still {counted(here, 'cell')} wrong."
@@ -87,15 +72,13 @@ def paths(state):
     others = wrong(way, shortest_path(START["costs"])) // 2 if not steps else 0
     if others:
         end = f"The found path is another one now: it has {counted(others, 'new cell')}."
-    return scene(shown, 330, marks, [*handles, knob, second], buttons, words(shown), end, question)
+    return scene(shown, 330, marks, handles, buttons, words(shown), end, question)
 
 
 def changed(slopes):
     """Which cells change, by the options of the question."""
     cheaper, dearer = max(slopes) > 0, min(slopes) < 0
-    if cheaper and dearer:
-        return BOTH
-    return "the wanted path" if cheaper else "the found path" if dearer else NOTHING
+    return CHANGES[2 if cheaper and dearer else 0 if cheaper else 1 if dearer else 3]
 
 
 def mask(leaves):
@@ -149,10 +132,6 @@ def taught(costs, wanted, lam):
 def wrong(found, wanted):
     """The cells in which two paths differ: a loss that is linear in the path, with slopes of 1 and -1."""
     return sum(a != b for a, b in zip(found, wanted))
-
-
-def price_of(costs, way):
-    return sum([cost for cost, cell in zip(costs, way) if cell])
 
 
 def middle(row, column):

@@ -2,7 +2,8 @@
 
 import math
 
-from rankbook.kit.live.marks import along, arrow, dot, handle, line, polygon, scaled, scene, text
+from rankbook.kit.live.hands import along, handle, scene
+from rankbook.kit.live.marks import arrow, dot, line, polygon, scaled, text
 from rankedu.reference import rank
 
 START = {"tip": [0.9, 1.0], "ahead": [0.55, 0.75], "tick": False}
@@ -122,9 +123,10 @@ def support(tip, ranks):
 
 def words(shown):
     """The picture for those who do not see it."""
-    slopes = ", ".join([f"{slope:.1f}" for slope in shown["gradient"]])
+    slopes, ranks, then = [
+        ", ".join([f"{one:.2g}" for one in shown[of]]) for of in ("gradient", "ranks", "ranks_ahead")
+    ]
     return (
-        f"A hexagon whose corners are the ranks of three items. The arrow −y points into the cone of the ranks "
-        f"{name(shown['ranks'])}. The second arrow, {shown['lam']:.2f} long, ends in the cone of "
-        f"{name(shown['ranks_ahead'])}. The gradient, from the first corner to the second over λ, is {slopes}."
+        f"A hexagon whose corners are the ranks of three items. The arrow −y points into the cone of {ranks}; the "
+        f"second, {shown['lam']:.2f} long, ends in that of {then}. The gradient is {slopes}."
     )

@@ -3,9 +3,9 @@
 import math
 
 from rankbook.kit.live.descents import AXES, FAR, HIGHEST, LOWEST, WEIGHTS, landscape, loss, pin, place, scores
-from rankbook.kit.live.marks import along, axes, button, dot, key, line, scaled, scene, slider, text
-from rankbook.kit.live.runs import RUN, ask, run, run_button
-from rankedu.reference import interpolated, rank, rank_gradient
+from rankbook.kit.live.hands import RUN, along, ask, button, run, run_button, scene, slider
+from rankbook.kit.live.marks import axes, dot, key, line, scaled, text
+from rankedu.reference import interpolated, rank_gradient
 
 START = {**RUN, "ball": [-1.0, 1.0], "flag": [0.9, -1.2], "log_lam": -0.5, "adam": False, "seen": []}
 TELLING = {"log_lam": 0.5}
@@ -19,26 +19,22 @@ def ball(state):
     """Where will the ball stop? Drag it, and λ; put the flag where it will stop, then press Roll."""
     start, flag, log_lam, adam = state["ball"], state["flag"], state["log_lam"], state["adam"]
     of, here = [*start, *flag, log_lam, adam], [*start, adam]
-    steps, playing = run(state, STEPS, of)
     lam = 10**log_lam
     trail = descent(start, lam, adam)
     losses, still = [loss(scores(point)) for point in trail], trail[-1] == start
-    if playing and state["tick"]:
-        steps = STEPS if still else min(steps + PACE, STEPS)
-    playing, stopped = playing and steps < STEPS, steps == STEPS
+    gone = run(state, STEPS, of, STEPS if still else PACE)
+    steps, stopped = gone["steps"], gone["steps"] == STEPS
     seen = [one for one in state["seen"] if one["of"] == here and not (stopped and one["log_lam"] == log_lam)]
     if stopped:
         seen = [*seen, {"of": here, "log_lam": log_lam, "loss": losses[-1]}]
-    shown = {**state, "began": of, "steps": steps, "playing": playing, "seen": seen}
-    shown = {**shown, "lam": lam, "scores": scores(start), "ranks": rank(scores(start)), "losses": losses}
-    shown = {**shown, "stop": trail[-1]}
+    shown = {**state, **gone, "seen": seen, "lam": lam, "losses": losses, "stop": trail[-1]}
     if KEPT["log_lam"] != log_lam:
         KEPT["log_lam"] = log_lam
         KEPT["cells"] = landscape(lambda y: interpolated(y, WEIGHTS, lam), CELLS, MAP)
     marks = [*KEPT["cells"], *key(MAP[0] + 250, 16, f"the loss {LOWEST:g}", f"{HIGHEST:g}")]
     if steps and not still:
-        gone = [place(point, MAP) for point in trail[: steps + 1]]
-        marks += [line(gone, "under"), line(gone, "ink thick"), dot(*gone[-1], "found", 6)]
+        way = [place(point, MAP) for point in trail[: steps + 1]]
+        marks += [line(way, "under"), line(way, "ink thick"), dot(*way[-1], "found", 6)]
     marks += [dot(*place(start, MAP), "hollow", 7), *curve(losses[: steps + 1]), *stops(seen)]
     track, knob = slider("λ", f"λ = {lam:.2f}", log_lam, 312, along("x", "log_lam", None, -1, 1.6, STOPS[0], STOPS[1]))
     marks, handles = [*marks, *track], [pin("Ball", "ball", start, MAP), knob]
@@ -48,7 +44,7 @@ def ball(state):
         marks += [line(flagstaff, "under"), line(flagstaff, "thick"), dot(x, y, "hollow", 4)]
         handles.append(pin("Flag", "flag", flag, MAP, {"guess": "flag"}))
     buttons = [button("SGD", {"adam": False}, not adam), button("Adam", {"adam": True}, adam)]
-    buttons.append(run_button(steps, STEPS, playing, not state["guess"], "Roll"))
+    buttons.append(run_button(shown, STEPS, "Roll"))
     far = math.hypot(trail[-1][0] - flag[0], trail[-1][1] - flag[1])
     found = "The gradient is 0 here: the ball does not move. " if still else ""
     if state["guess"] == "flag":

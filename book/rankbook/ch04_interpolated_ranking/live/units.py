@@ -2,8 +2,8 @@
 
 import math
 
-from rankbook.kit.live.marks import along, apart, bar, dot, line, scaled, scene, slider, text
-from rankbook.kit.live.runs import ask
+from rankbook.kit.live.hands import along, ask, scene, slider
+from rankbook.kit.live.marks import apart, bar, dot, line, scaled, text
 
 #: Logarithms to the base 10, in the order of ROWS.
 START = {
@@ -99,11 +99,9 @@ def settings(share, spread):
 
 def words(shown, verdict):
     """The picture for those who do not see it."""
-    low, high = shown["useful"]
-    sentence = f"That is {shown['share']:.3g} spreads, {verdict}; from {low:g} to {high:g} all trained alike."
+    told = f"That is {shown['share']:.3g} spreads, {verdict}; from {USEFUL[0]:g} to {USEFUL[1]:g} all trained alike."
     return (
-        f"λ is {shown['lam']:.3g} in the code and {shown['lam_of_the_paper']:.3g} in the paper, for lists of "
-        f"{shown['n']:.0f}, {shown['queries']:.0f} queries, {shown['p']:.0f} relevant items and scores that spread by "
-        f"{shown['spread']:.3g}. The step is {shown['step']:.3g} of a score. "
-        f"{sentence if shown['guess'] else 'Was that much?'}"
+        f"λ is {shown['lam']:.3g} in the code and {shown['lam_of_the_paper']:.3g} in the paper: {shown['n']:.0f} "
+        f"items, {shown['queries']:.0f} queries, {shown['p']:.0f} relevant items and scores that spread by "
+        f"{shown['spread']:.3g}. The step is {shown['step']:.3g} of a score. {told if shown['guess'] else 'Was that much?'}"
     )

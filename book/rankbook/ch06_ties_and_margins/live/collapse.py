@@ -1,9 +1,9 @@
 """Chapter 6: a list that is sorted to the last, and what a margin makes of it."""
 
 from rankbook.kit.live.descents import ap_gradient
-from rankbook.kit.live.marks import along, bar, button, counted, listed, scaled, scene, slider, text
-from rankbook.kit.live.runs import RUN, ask, run, run_button
-from rankedu.reference import average_precision, rank, shift_by_margin
+from rankbook.kit.live.hands import RUN, along, ask, button, listed, run, run_button, scene, slider
+from rankbook.kit.live.marks import bar, counted, span, text
+from rankedu.reference import average_precision, mean, shift_by_margin
 
 START = {
     **RUN,
@@ -16,7 +16,7 @@ START = {
 }
 RATE, STEPS, NOISE = 0.01, 300, 0.05
 LEFT, RIGHT = 34, 446
-BAND = (LEFT + 0.01 * (RIGHT - LEFT), LEFT + 0.3 * (RIGHT - LEFT))
+across = span(0, 1, LEFT, RIGHT)
 #: Errors of measurement as a normal distribution has them at its 16 equal parts.
 ERRORS = [-1.86, -1.32, -1.01, -0.78, -0.58, -0.4, -0.24, -0.08, 0.08, 0.24, 0.4, 0.58, 0.78, 1.01, 1.32, 1.86]
 
@@ -26,39 +26,30 @@ def collapse(state):
     y, relevant = state["scores"], state["relevance"]
     margin, lam = state["margin"], state["lam"]
     of = [*y, margin, lam]
-    steps, playing = run(state, STEPS, of)
-    lanes = state["lanes"] if steps else [list(y), list(y)]
-    if playing and state["tick"]:
+    gone = run(state, STEPS, of)
+    lanes = state["lanes"] if state["began"] == of and state["steps"] else [list(y), list(y)]
+    if state["playing"] and state["tick"]:
         lanes = [stepped(lane, relevant, alpha, lam) for lane, alpha in zip(lanes, [0.0, margin])]
-        steps += 1
-    playing, turn = playing and steps < STEPS, 0 if state["tick"] else state["turn"]
-    shown = {**state, "turn": turn, "lanes": lanes, "began": of, "steps": steps, "playing": playing}
-    shown = {**shown, "ranks": rank(y), "average_precision": average_precision(y, relevant)}
-    shown = {**shown, "reached": [average_precision(lane, relevant) for lane in lanes]}
-    shown = {**shown, "shaken": [shaken(lane, relevant) for lane in lanes]}
-    shown = {**shown, "gaps": [gap(lane, relevant) for lane in lanes]}
+    reached, gaps = [[of_lane(lane, relevant) for lane in lanes] for of_lane in (average_precision, gap)]
+    shown = {**state, **gone, "turn": 0 if state["tick"] else state["turn"], "lanes": lanes, "reached": reached}
+    shown = {**shown, "gaps": gaps, "shaken": [shaken(lane, relevant) for lane in lanes]}
     marks, handles = listed(y, relevant, 40, LEFT, RIGHT)
-    track, knob = slider(
-        "Margin α", f"margin α = {margin:.2f}", margin, 106, along("x", "margin", None, 0.01, 0.3, *BAND)
-    )
+    move = along("x", "margin", None, 0.01, 0.3, across(0.01), across(0.3))
+    track, knob = slider("Margin α", f"margin α = {margin:.2f}", margin, 106, move)
     other, second = slider("λ", f"λ = {lam:.1f}", lam, 106, along("x", "lam", None, 0.5, 20, 246, RIGHT))
     marks += [text(LEFT, 16, "scores at the start"), bar(LEFT, 100, across(margin) - LEFT, 12, "margin")]
     marks += [*track, *other]
     for number, lane in enumerate(lanes):
         marks += lane_marks(shown, number, lane, relevant)
-    ended, locked = steps == STEPS, not state["guess"]
+    ended = gone["steps"] == STEPS
     parts = {"0": 0.0, "half of α": margin / 2, "α": margin, "twice α": 2 * margin}
-    nearest = min(parts.keys(), key=lambda name: abs(parts[name] - shown["gaps"][1]))
+    nearest = min(parts.keys(), key=lambda name: abs(parts[name] - gaps[1]))
     question = ask("With the margin, the gap will be", list(parts.keys()), state["guess"], [nearest] if ended else [])
-    found = [f"AP {ap:.2f} with a gap of {gap:.2f}" for ap, gap in zip(shown["reached"], shown["gaps"])]
+    found = [f"AP {ap:.2f} with a gap of {size:.2f}" for ap, size in zip(reached, gaps)]
     end = f"Without a margin {found[0]}, with it {found[1]}." if ended else ""
-    buttons = [run_button(steps, STEPS, playing, locked)]
-    buttons.append(button("Shake", {"turn": turn % 24 + 1, "playing": False}, None, locked))
+    shake = {"turn": shown["turn"] % 24 + 1, "playing": False}
+    buttons = [run_button(shown, STEPS), button("Shake", shake, None, not state["guess"])]
     return scene(shown, 376, marks, [*handles, knob, second], buttons, words(shown), end, question)
-
-
-def across(score):
-    return scaled(score, 0, 1, LEFT, RIGHT)
 
 
 def stepped(y, relevant, margin, lam):
@@ -75,10 +66,7 @@ def gap(y, relevant):
 
 def shaken(y, relevant):
     """The mean AP when every score is measured with an error: 24 times, each item with another of the errors."""
-    total = 0
-    for turn in range(1, 25):
-        total += average_precision(noisy(y, turn), relevant)
-    return total / 24
+    return mean([average_precision(noisy(y, turn), relevant) for turn in range(1, 25)])
 
 
 def noisy(y, turn):

@@ -1,6 +1,7 @@
 """Chapter 7: any weights make a loss of recall, and some of them a logarithm."""
 
-from rankbook.kit.live.marks import NAMES, along, arrow, bar, button, dot, handle, line, listed, scaled, scene, text
+from rankbook.kit.live.hands import along, button, handle, listed, scene
+from rankbook.kit.live.marks import NAMES, arrow, bar, dot, line, scaled, span, text
 from rankedu.reference import W_log, outranking_negatives, rank, recall_loss
 
 START = {
@@ -11,7 +12,7 @@ START = {
 }
 LEFT, RIGHT = 34, 446
 BARS, WALL = (98, 170), (218, 352)
-MOST = 3.2
+rise = span(0, 3.2, WALL[1], WALL[0])
 
 
 def bricks(state):
@@ -49,10 +50,6 @@ def bricks(state):
     return scene(shown, 384, marks, handles, buttons, words(shown), found)
 
 
-def rise(value):
-    return scaled(value, 0, MOST, WALL[1], WALL[0])
-
-
 def walls(weights, wall):
     """W(r) = w_1 + ... + w_r, and log(1 + r) beside it."""
     marks = [text(LEFT, WALL[0] - 6, "W(r)"), text(240, rise(W_log(5)) + 4, "log(1 + r)", "small")]
@@ -83,10 +80,8 @@ def courses(relevant, found, weights, loss):
 
 def words(shown):
     """The picture for those who do not see it."""
-    weights = ", ".join([f"{weight:.2f}" for weight in shown["weights"]])
-    heights = ", ".join([f"{height:.2f}" for height in shown["wall"]])
+    weights, heights = [", ".join([f"{value:.2f}" for value in shown[name]]) for name in ("weights", "wall")]
     return (
-        f"Seven items, two of them relevant. The weights are {weights}; their sums W(0) to W(5) are {heights}, which "
-        f"is {shown['from_log']:.2f} from log(1 + r) at most. The loss, the mean of W over the relevant items, is "
-        f"{shown['loss']:.2f}."
+        f"Seven items, two of them relevant. The weights are {weights}; their sums W(0) to W(5), {heights}, are "
+        f"{shown['from_log']:.2f} from log(1 + r) at most. The loss, their mean, is {shown['loss']:.2f}."
     )

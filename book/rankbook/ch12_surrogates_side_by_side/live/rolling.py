@@ -3,8 +3,8 @@
 import math
 
 from rankbook.kit.live.descents import FAR, HIGHEST, LOWEST, WEIGHTS, landscape, loss, pin, place, scores
-from rankbook.kit.live.marks import along, apart, button, counted, dot, key, line, scaled, scene, slider, text
-from rankbook.kit.live.runs import RUN, ask, run, run_button
+from rankbook.kit.live.hands import RUN, along, ask, button, run, run_button, scene, slider
+from rankbook.kit.live.marks import apart, counted, dot, key, line, scaled, text
 from rankedu.reference import histogram_rank, interpolated, mean, projected_rank, sigmoid_rank
 
 START = {**RUN, "ball": [-1.0, 1.0], "share": 1.0, "even": True}
@@ -26,13 +26,11 @@ def rolling(state):
     """Which ball stops first, and does any get lower than the blind one? Drag them; guess, then press Roll."""
     at, even = int(state["share"] + 0.5), state["even"]
     of = [*state["ball"], at, even]
-    steps, playing = run(state, STEPS, of)
-    if playing and state["tick"]:
-        steps = min(steps + PACE, STEPS)
-    playing = playing and steps < STEPS
+    gone = run(state, STEPS, of, PACE)
+    steps = gone["steps"]
     trails = {name: descent(name, at, state["ball"], even, steps) for name in KINDS}
     losses = {name: loss(scores(trail[-1])) for name, trail in trails.items()}
-    shown = {**state, "began": of, "steps": steps, "playing": playing, "losses": losses}
+    shown = {**state, **gone, "losses": losses}
     top, bottom = MAP[1:]
     if not KEPT["cells"]:
         KEPT["cells"] = landscape(loss, CELLS, MAP)
@@ -54,7 +52,7 @@ def rolling(state):
     track, knob = slider("Distortion", told, at, 318, along("x", "share", None, 0, 4, 30, 266))
     marks, handles = [*marks, *track], [pin("Balls", "ball", state["ball"], MAP), knob]
     buttons = [button("Steps of one length", {"even": True}, even), button("In proportion", {"even": False}, not even)]
-    buttons.append(run_button(steps, STEPS, playing, not state["guess"], "Roll"))
+    buttons.append(run_button(shown, STEPS, "Roll"))
     lowest = [name for name, end in losses.items() if end < min(losses.values()) + 1e-9]
     question = ask("Which will end lowest?", list(KINDS.keys()), state["guess"], lowest if steps == STEPS else [])
     rest = [f"{name} after {len(trail) - 1:d}" for name, trail in trails.items() if len(trail) <= steps]

@@ -1,6 +1,7 @@
 """Chapter 13: items of a ranking under a tree, four metrics, and what each mistake costs."""
 
-from rankbook.kit.live.marks import NAMES, along, bar, button, dot, handle, item, line, scaled, scene, text
+from rankbook.kit.live.hands import along, button, handle, scene
+from rankbook.kit.live.marks import NAMES, bar, dot, item, line, scaled, span, text
 from rankedu.reference import average_precision, hierarchical_average_precision, ndcg, order, rank, relevance
 
 START = {
@@ -9,8 +10,10 @@ START = {
     "before": [],
     "tick": False,
 }
+METRICS = ["AP, owls", "AP, birds", "H-AP", "NDCG"]
 BRANCH, LEVELS = ["other", "a bird", "the owl"], 2
 LEFT, RIGHT, TOP, BOTTOM = 108, 456, 36, 148
+height = span(0, LEVELS, BOTTOM, TOP)
 
 
 def tiles(state):
@@ -37,10 +40,6 @@ def tiles(state):
     return scene(shown, 410, marks, handles, buttons, words(values, before), found)
 
 
-def height(level):
-    return scaled(level, 0, LEVELS, BOTTOM, TOP)
-
-
 def metrics(y, levels):
     """AP if only the owl counts, AP if every bird does, H-AP, and NDCG of the same relevances."""
     if not any(level > 0 for level in levels):
@@ -64,7 +63,7 @@ def tree():
 def bars(values, before):
     """The four metrics, and where each stood before."""
     marks = []
-    for k, name in enumerate(["AP, owls", "AP, birds", "H-AP", "NDCG"]):
+    for k, name in enumerate(METRICS):
         at = 196 + 26 * k
         marks += [
             text(LEFT - 10, at + 12, name, "", "end"),
@@ -100,9 +99,5 @@ def prices(y, levels):
 
 def words(values, before):
     """The picture for those who do not see it."""
-    fine, coarse, hierarchical, discounted = values
-    return (
-        f"Six items in three rows: owls like the query, other birds, the rest. AP of owls is {fine:.2f} "
-        f"({fine - before[0]:+.2f}), AP of birds {coarse:.2f} ({coarse - before[1]:+.2f}), H-AP {hierarchical:.2f} "
-        f"({hierarchical - before[2]:+.2f}), NDCG {discounted:.2f} ({discounted - before[3]:+.2f})."
-    )
+    told = ", ".join([f"{name} {now:.2f} ({now - then:+.2f})" for name, now, then in zip(METRICS, values, before)])
+    return f"Six items in three rows: owls like the query, other birds, the rest. {told}."

@@ -1,7 +1,7 @@
 """Chapter 17: two rankers side by side, and whom each of them pushes."""
 
-from rankbook.kit.live.marks import NAMES, along, arrow, button, item, line, listed, scaled, scene, slider, text
-from rankbook.kit.live.runs import ask
+from rankbook.kit.live.hands import along, ask, button, listed, scene, slider
+from rankbook.kit.live.marks import NAMES, arrow, item, line, span, text
 from rankedu.reference import identity_gradient, rank, rank_gradient
 
 START = {
@@ -16,6 +16,7 @@ START = {
 TELLING = {"scores": [0.5, 0.9, 0.3, 0.2, 0.8]}
 LEFT, RIGHT, LONGEST = 48, 432, 44
 LANES = (178, 274)
+across = span(0, 1, LEFT, RIGHT)
 
 
 def whom(state):
@@ -51,10 +52,6 @@ def whom(state):
         button("And the length", {"project": "std"}, state["project"] == "std"),
     ]
     return scene(shown, 326, marks, [*handles, knob], buttons, words(shown), "", question)
-
-
-def across(score):
-    return scaled(score, 0, 1, LEFT, RIGHT)
 
 
 def lane(title, height, y, relevant, steps, asked):

@@ -2,8 +2,8 @@
 
 import math
 
-from rankbook.kit.live.marks import along, bar, button, counted, dot, handle, line, polygon, scaled, scene, slider, text
-from rankbook.kit.live.runs import RUN, ask, run, run_button
+from rankbook.kit.live.hands import RUN, along, ask, button, handle, run, run_button, scene, slider
+from rankbook.kit.live.marks import bar, counted, dot, line, polygon, scaled, text
 from rankedu.reference import mean
 
 #: What is shown where no records are: made up. The page has the rows of `tools.results.answers`.
@@ -29,13 +29,9 @@ KEPT: dict[str, list[object]] = {"of": [], "first": []}  # what fell first, of t
 def verdicts(state):
     """Which verdict falls first, and what would bring it back? Bet, take runs away, then drag what else decides."""
     of = [state["factor"], state["log_alpha"], state["turn"]]
-    steps, playing = run(state, STEPS, of)
-    playing_before = playing
-    kept = state["kept"]
-    if playing:
-        steps += 1 if state["tick"] else 0
-        kept = 1 - (1 - LEAST) * steps / STEPS
-    playing, over = playing and steps < STEPS, steps == STEPS
+    gone = run(state, STEPS, of)
+    over, just = gone["steps"] == STEPS, state["playing"] and state["tick"]
+    kept = 1 - (1 - LEAST) * gone["steps"] / STEPS if state["playing"] else state["kept"]
     alpha = 10 ** state["log_alpha"]
     found = [judged(one, kept, state["factor"], alpha, state["turn"]) for one in state["rows"]]
     found = sorted(found, key=lambda one: [list(KINDS.keys()).index(one["kind"]), -one["mean"]])
@@ -45,14 +41,13 @@ def verdicts(state):
         place = min(round(-state["row"]), len(found) - 1)
         opened = found[place]["row"] if place >= 0 else ""
     at = next((-place for place, one in enumerate(found) if one["row"] == opened), 1)
-    bet = state["bet"] if steps else opened
+    bet = state["bet"] if gone["steps"] else opened
     first = fell_first(state, of, alpha) if over else []
-    if over and playing_before and bet not in first[1:] and len(first) > 1:
+    if over and just and bet not in first[1:] and len(first) > 1:
         opened = first[1]
         at = next(-place for place, one in enumerate(found) if one["row"] == opened)
     counts = {kind: sum([one["kind"] == kind for one in found]) for kind in KINDS}
-    shown = {**state, "began": of, "steps": steps, "playing": playing, "kept": kept, "row": at, "at": at}
-    shown = {**shown, "open": opened, "bet": bet, "counts": counts}
+    shown = {**state, **gone, "kept": kept, "row": at, "at": at, "open": opened, "bet": bet, "counts": counts}
     told = ", ".join([f"{count} {kind}" for kind, count in counts.items()])
     marks, handles = [text(8, 16, told), *axis(len(found))], []
     for name, value, words, move in (
@@ -70,8 +65,8 @@ def verdicts(state):
     handles.append(handle("Ring", 14, y, says, moves, bets, field))
     marks.append(dot(14, y, "found", 5))
     question = ask("Which falls first if runs are taken away? Put the ring on it, or", [], "", ["so"] if over else [])
-    buttons = [run_button(steps, STEPS, playing, not state["guess"], "Take runs away")]
-    buttons.append(button("Other runs first", {"turn": state["turn"] + 1}))
+    others = button("Other runs first", {"turn": state["turn"] + 1})
+    buttons = [run_button(shown, STEPS, "Take runs away"), others]
     said = [fall_said(first, bet, state["guess"]) if over else "", detail(opened, found, alpha)]
     words = f"{len(found):d} differences with their intervals, in points: {told}. {MATTERS}"
     return scene(shown, TOP + len(found) * PITCH, marks, handles, buttons, words, " ".join(said), question)
@@ -118,13 +113,8 @@ def judged(one, kept, factor, alpha, turn):
     half, near = widths(one, variance(values), n, alpha)
     level = abs(middle) + near < factor * one["delta"]
     kind = ("above" if middle > 0 else "below") if abs(middle) > half else "level" if level else "cannot be told"
-    told = {
-        "mean": middle,
-        "half": half,
-        "kind": kind,
-        "little": level and kind != "level",
-        "band": factor * one["delta"],
-    }
+    told = {"mean": middle, "half": half, "kind": kind, "little": level and kind != "level"}
+    told = {**told, "band": factor * one["delta"]}
     return {**one, **told, "used": values, "dropped": [one["values"][k] for k in order[n:]]}
 
 

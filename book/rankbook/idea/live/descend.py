@@ -1,25 +1,23 @@
 """The front page: which optimisers sort one list, from where, and at which strength."""
 
 from rankbook.kit.live.descents import ap_gradient
+from rankbook.kit.live.hands import RUN, along, ask, handle, listed, run, run_button, scene
 from rankbook.kit.live.marks import (
     NAMES,
-    along,
     axes,
     counted,
     dot,
-    handle,
     item,
     key,
     line,
-    listed,
     scaled,
-    scene,
     shaded,
+    span,
     stacked,
+    stairs,
     text,
 )
-from rankbook.kit.live.runs import RUN, ask, run, run_button
-from rankedu.reference import average_precision, rank, sigmoid
+from rankedu.reference import average_precision, sigmoid
 
 START = {
     **RUN,
@@ -39,23 +37,22 @@ MEANT = {
     "still moving": "Still moving: neither sorted nor at rest.",
 }
 LEFT, RIGHT, TOP, BOTTOM, LINE, LANES, SIDE = 46, 446, 22, 66, 102, [162, 292, 422], 10
-KEPT: dict[str, list[object]] = {"key": [], "ends": []}  # what the last list's descents come to, column by column
+across = span(0, 1, LEFT, RIGHT)
+KEPT: dict[str, list[object]] = {"of": [], "ends": []}  # what the last list's descents come to, column by column
 
 
 def descend(state):
     """From where does which optimiser sort these? Answer first, then press Start, then drag the rings."""
     y, relevant, held, logs, frame = [state[name] for name in ("scores", "relevance", "held", "logs", "frame")]
     of = [held, *y[:held], *y[held + 1 :]]
-    steps, playing = run(state, STEPS, of)
-    if playing and state["tick"]:
-        steps += 1
-    playing, over = playing and steps < STEPS, steps == STEPS
+    gone = run(state, STEPS, of)
+    steps, over = gone["steps"], gone["steps"] == STEPS
     framed = state["framed"] if steps else list(frame)  # what is seen can't be guessed any more
     lanes = [descended(number, y, relevant, logs, steps) for number in range(len(METHODS))]
     value, reached = average_precision(y, relevant), [average_precision(lane, relevant) for lane in lanes]
     maps, name = mapped(y, relevant, held, of, ACROSS * steps // STEPS), NAMES[held]
-    shown = {**state, "began": of, "steps": steps, "playing": playing, "ranks": rank(y), "framed": framed}
-    shown = {**shown, "average_precision": value, "lanes": lanes, "reached": reached, "maps": maps}
+    shown = {**state, **gone, "framed": framed, "average_precision": value, "lanes": lanes, "reached": reached}
+    shown = {**shown, "maps": maps}
     marks, handles = listed(y, relevant, LINE, LEFT, RIGHT, None, "held")
     marks += staircase(y, relevant, held)
     fates = [fate(number, lane, y, relevant, logs) if over else "" for number, lane in enumerate(lanes)]
@@ -76,8 +73,8 @@ def descend(state):
     found = ends_said(state["guess"], framed, maps, fates) if over else ""
     wanted = f"Frame, in the sigmoid's map, from where {name} and with which τ it will sort them, or"
     question = ask(wanted, [], "", ["so"] if over else [])
-    buttons = [run_button(steps, STEPS, playing, not state["guess"])]
-    return scene(shown, 460, marks, handles, buttons, words(y, relevant, value, reached, steps), found, question)
+    says = words(y, relevant, value, reached, steps)
+    return scene(shown, 460, marks, handles, [run_button(shown, STEPS)], says, found, question)
 
 
 def framing(frame, name):
@@ -90,11 +87,6 @@ def framing(frame, name):
         moves = [sideways("frame", k), upward(1, "frame", k + 1)]
         handles.append(handle(f"{corner} of the frame", *at, says, moves, {"guess": "frame"}))
     return [line(around, "under"), line(around, "thick")], handles
-
-
-def across(score):
-    """Where a score stands on the picture."""
-    return LEFT + (RIGHT - LEFT) * score
 
 
 def height(number, log):
@@ -154,14 +146,13 @@ def fate(number, lane, y, relevant, logs):
 
 def mapped(y, relevant, held, of, columns):
     """AP after all steps in the first columns of each method's map: its rows from the top, the held item across."""
-    if KEPT["key"] != key:
-        KEPT["key"] = key
+    if KEPT["of"] != of:
+        KEPT["of"] = of
         KEPT["ends"] = []
     for column in range(len(KEPT["ends"]), columns):
         moved = [*y[:held], (column + 0.5) / ACROSS, *y[held + 1 :]]
-        KEPT["ends"].append(
-            [[reach(number, row, moved, relevant) for row in range(n)] for number, n in enumerate(ROWS)]
-        )
+        ends = [[reach(number, row, moved, relevant) for row in range(n)] for number, n in enumerate(ROWS)]
+        KEPT["ends"].append(ends)
     ends = KEPT["ends"][:columns]
     return [[[end[number][row] for end in ends] for row in range(n)] for number, n in enumerate(ROWS)]
 
@@ -192,20 +183,14 @@ def ends_said(guess, frame, maps, fates):
 def staircase(y, relevant, held):
     """AP over the score of the item that is held, all others where they are."""
 
-    def up(value):
-        return BOTTOM + (TOP - BOTTOM) * value
-
-    ends = [0.0, *sorted([*y[:held], *y[held + 1 :]]), 1.0]
-    steps = []
-    for low, high in zip(ends, ends[1:]):
-        level = up(average_precision([*y[:held], (low + high) / 2, *y[held + 1 :]], relevant))
-        steps += [(across(low), level), (across(high), level)]
+    up, others = span(0, 1, BOTTOM, TOP), [*y[:held], *y[held + 1 :]]
+    ends = stairs([0.0, *sorted(others), 1.0], lambda at: average_precision([*y[:held], at, *y[held + 1 :]], relevant))
     x, here = across(y[held]), up(average_precision(y, relevant))
     return [
         *axes((LEFT, RIGHT, TOP, BOTTOM), (0, 1, {"0": 0, "1": 1}), (0, 1, {"0": 0, "1": 1})),
         text(LEFT + 4, TOP - 7, f"AP as {NAMES[held]} moves"),
         *key(RIGHT, TOP - 7, f"at the end {LOW:g}", "1"),
-        line(steps, "ink"),
+        line([(across(at), up(ap)) for at, ap in ends]),
         line([(x, here), (x, 446)], "guide"),
         dot(x, here, "ink", 5),
     ]

@@ -2,7 +2,7 @@
 
 Each is a file in the folder `live` of its chapter, with a function of its own name and the state that it starts from:
 state in → state and scene out (`marks.scene`), in plain Python that imports `math`, `rankedu.reference` and the modules
-`marks`, `runs` and `descents` of this package alone. In JupyterLab the kernel runs it, in the published book the page
+`marks`, `hands` and `descents` of this package alone. In JupyterLab the kernel runs it, in the published book the page
 runs its translation, and everywhere else it is a picture.
 """
 

@@ -1,6 +1,7 @@
 """What several live explorables descend: 1 - AP by Algorithm 1, and a loss of six scores over a plane of directions."""
 
-from rankbook.kit.live.marks import along, handle, scaled, shaded
+from rankbook.kit.live.hands import along, handle
+from rankbook.kit.live.marks import scaled, shaded
 from rankedu.reference import rank, rank_among, rank_gradient
 
 #: Six scores as a ball moves to the right and upwards, and the weight that the loss gives each rank.

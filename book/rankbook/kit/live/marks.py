@@ -8,8 +8,6 @@ Every scene is 480 units wide; x grows to the right and y downwards.
 
 import math
 
-from rankedu.reference import rank
-
 #: What items are called.
 NAMES = "ABCDEFGHIJKLMNOPQRST"
 #: Before what is no minus sign.
@@ -22,6 +20,19 @@ def scaled(value, low, high, start, end):
     """Where a value from ``low`` to ``high`` stands between ``start`` and ``end``; never outside."""
     share = (min(max(value, low), high) - low) / (high - low)
     return start + share * (end - start)
+
+
+def span(low, high, start, end):
+    """How a scale is drawn: from a value to its place."""
+    return lambda value: scaled(value, low, high, start, end)
+
+
+def stairs(ends, value):
+    """The corners of a staircase over these ends, whose height is a function of a place within each stair."""
+    points = []
+    for low, high in zip(ends, ends[1:]):
+        points += [(low, value((low + high) / 2)), (high, value((low + high) / 2))]
+    return points
 
 
 def line(points, kind="ink"):
@@ -149,75 +160,3 @@ def stacked(places, gap):
 
 def _joined(points):
     return " ".join([f"{x:.1f},{y:.1f}" for x, y in points])
-
-
-# --------------------------------------------------------------------------------- what can be dragged and pressed
-
-
-def along(axis, of, at, low, high, start, end):
-    """What a drag along "x" or "y" changes: ``state[of][at]``, or ``state[of]`` where ``at`` is None.
-
-    The value is ``low`` where the pointer is at ``start`` and ``high`` where it is at ``end``, and never beyond.
-    """
-    return {"axis": axis, "of": of, "at": at, "low": low, "high": high, "start": start, "end": end}
-
-
-def handle(name, x, y, says, moves, also=None, field=None):
-    """Something to take hold of, with the keyboard too: ``moves`` has one or two of :func:`along`.
-
-    ``says`` is what a screen reader says of where it stands; ``also`` is put into the state when it is touched; a
-    press in its ``field`` of (left, top, width, height) brings it there.
-    """
-    place = {"name": name, "x": x, "y": y, "says": said(says), "moves": moves}
-    return {**place, "also": also or {}, "field": field or [0, 0, 0, 0]}
-
-
-def slider(name, told, value, y, move):
-    """The marks and the handle of a value that moves along a horizontal line, and above it what it is."""
-    start, end = move["start"], move["end"]
-    x = scaled(value, move["low"], move["high"], start, end)
-    track = [text(start, y - 18, told), line([(start, y), (end, y)], "axis"), dot(x, y, "ink", 7)]
-    return track, handle(name, x, y, told, [move], None, [start - 8, y - 12, end - start + 16, 24])
-
-
-def listed(y, relevant, height, left, right, labels=None, held=""):
-    """A line of scores with its items: their marks with labels below, and a handle for each.
-
-    ``held`` is the name of what keeps in the state which one was touched last.
-    """
-    marks, handles, ranks = [line([(left, height), (right, height)], "axis")], [], rank(y)
-    places, letters = [scaled(score, 0, 1, left, right) for score in y], labels or NAMES
-    words = apart(places, 7 + 7 * max([len(one) for one in letters]), 12, 468)
-    for i, x in enumerate(places):
-        marks += [item(x, height, relevant[i]), text(words[i], height + 24, letters[i], "small", "middle")]
-        says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {y[i]:.2f}, rank {ranks[i]}"
-        move, also = along("x", "scores", i, 0, 1, left, right), {held: i} if held else {}
-        handles.append(handle(f"Item {NAMES[i]}", x, height, says, [move], also))
-    return marks, handles
-
-
-def button(label, changes, pressed=None, locked=False):
-    """A button that puts ``changes`` into the state; one of several that exclude each other is ``pressed`` or not.
-
-    One that is ``locked`` waits for the reader's guess. The page adds one that starts anew.
-    """
-    return {"label": label, "changes": changes, "pressed": pressed, "locked": locked}
-
-
-def scene(state, height, marks, handles, buttons, says, found="", question=None):
-    """What a live explorable returns: its state with all that it shows, the picture, and the picture in words.
-
-    ``found`` says what has happened, at the end of a run or when the reader has got there; ``question`` is of `ask`.
-    What a guess is drawn with is gone when the reader would rather see.
-    """
-    drawn = state["guess"] != "skip" if question else True
-    return {
-        "state": {**state, "tick": False},
-        "height": height,
-        "marks": marks,
-        "handles": [one for one in handles if drawn or "guess" not in one["also"]],
-        "buttons": buttons,
-        "says": said(says),
-        "found": said((question["told"] if question else "") + found),
-        "ask": question,
-    }

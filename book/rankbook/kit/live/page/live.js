@@ -135,24 +135,21 @@
 
     /* What the reader set, not what follows from it, is part of the page's address, `#explorable-name?lam=0.5&tip=1,2`,
        so that it can be kept and sent: the values that handles move, and the choices that they and buttons offer. */
-    const settings = ({ handles, buttons }) => {
-      const choices = buttons.filter((one) => one.pressed !== null).map((one) => one.changes);
-      const offers = [...handles.map((one) => one.also), ...choices, ...guesses.map((one) => ({ guess: one.value }))];
-      return { moves: handles.flatMap((one) => one.moves), offers };
-    };
+    const moves = new Map();
+    for (const one of first.handles.flatMap(({ moves: of }) => of)) moves.set(one.of, [...(moves.get(one.of) ?? []), one]);
+    const choices = first.buttons.filter((one) => one.pressed !== null).map((one) => one.changes);
+    const offers = [...first.handles.map((one) => one.also), ...choices, ...guesses.map((one) => ({ guess: one.value }))];
     const written = (value) =>
       [value].flat().map((one) => (typeof one === "number" ? Number(one.toFixed(4)) : one)).join(",");
     const keep = () => {
       if (!figure.id) return; // in JupyterLab the address is not ours
-      const { moves, offers } = settings(first);
-      const names = new Set([...moves.map((one) => one.of), ...offers.flatMap(Object.keys)]);
-      const states = [...names]
+      const states = [...new Set([...moves.keys(), ...offers.flatMap(Object.keys)])]
         .map((name) => [name, written(shown.state[name])])
         .filter(([name, text]) => text !== written(first.state[name]));
       const address = `#${figure.id}${states.length ? "?" : ""}${new URLSearchParams(states)}`.replaceAll("%2C", ",");
-      if (!states.length && !location.hash.startsWith(`#${figure.id}?`)) return;
+      if (address === location.hash || (!states.length && !location.hash.startsWith(`#${figure.id}?`))) return;
       try {
-        if (address !== location.hash) history.replaceState(history.state, "", address);
+        history.replaceState(history.state, "", address);
       } catch {
         // a browser that takes only so many addresses in a minute
       }
@@ -161,13 +158,10 @@
       const [id, states] = location.hash.slice(1).split("?");
       if (!figure.id || id !== figure.id || !states) return;
       const found = new URLSearchParams(states);
-      const { moves, offers } = settings(first);
       change((state) => {
         Object.assign(state, structuredClone(first.state));
-        for (const offer of offers)
-          for (const [name, value] of Object.entries(offer)) if (found.get(name) === String(value)) state[name] = value;
-        for (const name of new Set(moves.map((one) => one.of))) {
-          const moving = moves.filter((one) => one.of === name);
+        for (const [name, value] of offers.flatMap(Object.entries)) if (found.get(name) === String(value)) state[name] = value;
+        for (const [name, moving] of moves)
           (found.get(name)?.split(",") ?? []).forEach((text, i) => {
             const one = moving.find(({ at }) => at === i) ?? moving[0];
             const value = text.trim() ? Number(text) : NaN;
@@ -175,7 +169,6 @@
             if (one.at !== null && i in state[name]) state[name][i] = value;
             else if (one.at === null && i === 0) state[name] = value;
           });
-        }
       });
       figure.scrollIntoView({ block: "center" });
     };
@@ -309,10 +302,11 @@
     const load = () => Promise.all(JSON.parse(figure.dataset.scripts).map(fetchScript));
     const { module, live: name } = figure.dataset;
     const solve = (state) => py.to(py.modules[module][name](py.from(state)));
-    /* The first answers are slow, so they are given before one is asked for. */
-    const warm = () => [1, 2, 3].forEach(() => solve(JSON.parse(figure.dataset.state)));
+    /* The first answers are slow, so they are given before one is asked for, and once: a press brings the focus, too. */
+    const once = () => setTimeout(() => solve(JSON.parse(figure.dataset.state)));
+    let warm = null;
     ["pointerenter", "focusin"].forEach((event) =>
-      figure.addEventListener(event, () => load().then(warm).catch(() => {}), { once: true }),
+      figure.addEventListener(event, () => (warm ??= load().then(() => [1, 2, 3].forEach(once)).catch(() => {}))),
     );
     live(figure, (state) => (globalThis.py?.modules[module] ? solve(state) : load().then(() => solve(state))));
   };

@@ -155,7 +155,7 @@ class Module:
             case ast.Name():
                 names.add(target.id)
                 return _safe(target.id)
-            case ast.Tuple() | ast.List():
+            case ast.Tuple(elts=[*first, _]) | ast.List(elts=[*first, _]) if not _starred(first):
                 return "[" + ", ".join(self.pattern(one, names) for one in target.elts) + "]"
             case ast.Starred():
                 return "..." + self.pattern(target.value, names)
@@ -282,6 +282,10 @@ class Module:
 
 def _declared(names: list[str]) -> list[str]:
     return ["let " + ", ".join(map(_safe, names)) + ";"] if names else []
+
+
+def _starred(targets: list[ast.expr]) -> bool:
+    return any(isinstance(one, ast.Starred) for one in targets)
 
 
 def _safe(name: str) -> str:

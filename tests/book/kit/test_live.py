@@ -66,6 +66,7 @@ REFUSED = {
     "def f(x):\n    return x.real": "x.real",
     "def f(g):\n    return g(a=1)": r"g\(a=1\)",
     "def f(x):\n    return x << 1": "x << 1",
+    "def f(x):\n    *y, z = x\n    return z": r"\(\*y, z\)",
     "def f(x):\n    return [x for x in x]": "x",
     "def f(x):\n    while x:\n        pass\n    else:\n        return 1": "while x:",
     "def f(x):\n    try:\n        return 1\n    finally:\n        pass": "try:",

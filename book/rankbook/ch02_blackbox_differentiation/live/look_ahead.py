@@ -82,8 +82,8 @@ def lines(y, c, lam, crossings):
 
 def curve(ahead, knots, lam):
     """m along the arrow, concave, with a kink at each overtaking; and its secant over the arrow."""
-    values = [optimal_value(ahead(t)) for t in [*knots, 0.0, lam]]
-    *way, start, end = [scaled(value, min(values), max(values) + 1e-9, CURVE[1], CURVE[0]) for value in values]
+    values = [optimal_value(ahead(t)) for t in [0.0, lam, *knots]]
+    start, end, *way = [scaled(value, min(values), max(values) + 1e-9, CURVE[1], CURVE[0]) for value in values]
     return [
         *axes((LEFT, RIGHT, *CURVE), (0, 1, {}), (0, 1, {})),
         line([(across(t), y) for t, y in zip(knots, way)]),

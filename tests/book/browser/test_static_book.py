@@ -92,7 +92,7 @@ def test_the_ball_waits_for_a_guess(reader):
     figure.locator("[data-handle=Flag]").press("ArrowLeft")
     roll.click()
     expect(says).to_contain_text("stands at")
-    assert guess.count() == 0 and trail.count() == 2 and "from your flag" in says.inner_text()
+    assert guess.count() == 0 and trail.count() == 2 and "from your flag" in figure.locator(".told").inner_text()
     lam.press("Home")
     expect(trail).to_have_count(1)
 

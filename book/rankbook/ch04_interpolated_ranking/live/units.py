@@ -100,8 +100,9 @@ def settings(share, spread):
 def words(shown, verdict):
     """The picture for those who do not see it."""
     told = f"That is {shown['share']:.3g} spreads, {verdict}; from {USEFUL[0]:g} to {USEFUL[1]:g} all trained alike."
+    told = told if shown["guess"] else "Was that much?"
     return (
         f"λ is {shown['lam']:.3g} in the code and {shown['lam_of_the_paper']:.3g} in the paper: {shown['n']:.0f} "
         f"items, {shown['queries']:.0f} queries, {shown['p']:.0f} relevant items and scores that spread by "
-        f"{shown['spread']:.3g}. The step is {shown['step']:.3g} of a score. {told if shown['guess'] else 'Was that much?'}"
+        f"{shown['spread']:.3g}. The step is {shown['step']:.3g} of a score. {told}"
     )

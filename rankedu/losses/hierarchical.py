@@ -204,7 +204,7 @@ def grade(share: Tensor) -> tuple[Tensor, Tensor]:
     torch.cumsum(ordered[..., 1:] != ordered[..., :-1], dim=-1, out=place[..., 1:])
     groups = 1 + int(place.masked_fill(ordered == 0, -1).max())
     value = share.new_zeros(*rows.shape[:-1], groups + 1).scatter_(-1, place, ordered)
-    group = torch.searchsorted(value.flip(-1), share, out_int32=True).neg_().add_(groups)
+    group = torch.searchsorted(value.flip(-1), share.contiguous(), out_int32=True).neg_().add_(groups)
     small = group.short() if groups < torch.iinfo(torch.int16).max else group
     return small, (value[..., :-1] - value[..., 1:]).view(*share.shape[:-1], groups)
 

@@ -131,7 +131,9 @@ package: $(VENV)/.has-test  ## the same from clean environments, and the library
 release-check: $(VENV)/.has-test  ## do all of a release but the sending, and tell what is left to do
 	bash .ci/run
 	$(MAKE) package
+	$(PY) book/tools offline --out offline
 	$(PY) .ci/release/ready.py --out release
+	cp offline/book.* release/
 
 clean:  ## remove what was built; not the environment, and no run
 	rm -rf book/_build dist release figures slides handouts offline .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -140,7 +140,7 @@ def middle(row, column):
 
 def grid(costs, found, wanted, slopes):
     """The costs in shades, the wanted path and the shortest one, and which cells become dearer or cheaper."""
-    marks = [text(LEFT, 304, "frame: wanted, disc: found", "small"), *key(LEFT + 250, 20, "cost 0", "1.4")]
+    marks = [text(LEFT, 304, "frame: wanted, disc: found", "small"), *key(LEFT + 250, 20, "cost 0", "1.4+")]
     for cell, cost in enumerate(costs):
         x, y = LEFT + CELL * (cell % SIDE), TOP + CELL * (cell // SIDE)
         marks.append(bar(x, y, CELL - 1, CELL - 1, f"shade{int(scaled(cost, 0, 1.4, 0, 7.9)):d}"))
@@ -156,11 +156,10 @@ def grid(costs, found, wanted, slopes):
 def curve(losses, cost):
     """The loss by steps."""
     left, right, top, bottom = CURVE
-    points = [(scaled(k, 0, STEPS, left, right), scaled(v, 0, 2 * SIDE, bottom, top)) for k, v in enumerate(losses)]
+    most = max([2 * SIDE, *losses])
+    points = [(scaled(k, 0, STEPS, left, right), scaled(v, 0, most, bottom, top)) for k, v in enumerate(losses)]
     return [
-        *axes(
-            CURVE, (0, STEPS, {"0": 0, f"{STEPS:d} steps": STEPS}), (0, 2 * SIDE, {"0": 0, f"{2 * SIDE:d}": 2 * SIDE})
-        ),
+        *axes(CURVE, (0, STEPS, {"0": 0, f"{STEPS:d} steps": STEPS}), (0, most, {"0": 0, f"{most:d}": most})),
         text(left, top - 12, f"wrong cells: {losses[-1]:d}"),
         text(left, top - 34, f"found path: {cost:.2f}"),
         line(points),

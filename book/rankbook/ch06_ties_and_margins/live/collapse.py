@@ -48,7 +48,7 @@ def collapse(state):
     found = [f"AP {ap:.2f} with a gap of {size:.2f}" for ap, size in zip(reached, gaps)]
     end = f"Without a margin {found[0]}, with it {found[1]}." if ended else ""
     shake = {"turn": shown["turn"] % 24 + 1, "playing": False}
-    buttons = [run_button(shown, STEPS), button("Shake", shake, None, not state["guess"])]
+    buttons = [run_button(shown, STEPS), button("Shake", shake, None, not state["guess"] or shown["playing"])]
     return scene(shown, 376, marks, [*handles, knob, second], buttons, words(shown), end, question)
 
 

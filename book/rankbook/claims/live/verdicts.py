@@ -165,6 +165,9 @@ def row_marks(one, y, opened, fell):
     marks = [bar(across(-one["band"]), y - 8, across(one["band"]) - across(-one["band"]), 16, "area")]
     marks += [bar(24, y - 8, LEFT - 28, 16, "margin area")] if fell else []
     marks += [text(30, y + 4, one["row"], "small"), line([(low, y), (high, y)], f"{kind} thick" if opened else kind)]
+    if opened:
+        marks += [line([(across(value), y - 8), (across(value), y + 8)], "ink") for value in one["used"]]
+        marks += [dot(across(value), y, "ghost", 3) for value in one["dropped"]]
     if one["kind"] == "above":
         marks.append(dot(x, y, kind, 5))
     elif one["kind"] == "below":
@@ -173,9 +176,6 @@ def row_marks(one, y, opened, fell):
         marks.append(polygon([(x - 6, y), (x, y - 6), (x + 6, y), (x, y + 6)], kind))
     else:
         marks.append(dot(x, y, "hollow", 4))
-    if opened:
-        marks += [line([(across(value), y - 8), (across(value), y + 8)], "ink") for value in one["used"]]
-        marks += [dot(across(value), y, "ghost", 3) for value in one["dropped"]]
     return marks
 
 
@@ -190,7 +190,12 @@ def detail(opened, found, alpha):
 
 
 def needed(one, alpha):
-    """How many runs of this mean and spread tell the sides apart."""
-    middle, spread = mean(one["values"]), variance(one["values"])
-    enough = [n for n in MANY if abs(middle) > widths(one, spread, n, alpha)[0]]
-    return f"{enough[0]:d} would decide it." if enough else "no number would decide it."
+    """Whether its runs decide it; if not, how many of this mean and spread would, for a side or for level."""
+    if one["kind"] != "cannot be told":
+        return f"decided: {one['kind']}."
+    middle, spread, enough = abs(mean(one["values"])), variance(one["values"]), []
+    for n in MANY:
+        half, near = widths(one, spread, n, alpha)
+        if n > len(one["used"]) and (middle > half or middle + near < one["band"]):
+            enough.append(n)
+    return f"cannot be told; {enough[0]:d} runs would tell." if enough else "cannot be told, by any number of runs."

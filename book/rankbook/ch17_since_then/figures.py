@@ -1,15 +1,11 @@
 """Figures of chapter 17: what identity descends, and soft ranks side by side."""
 
-import functools
-
 import numpy as np
-import torch
 from matplotlib.figure import Figure
 
 from rankbook.ch17_since_then import study
 from rankbook.kit import style
 from rankbook.kit.relief import draw_blocks, view
-from rankbook.kit.timing import in_turns
 from rankedu.landscapes import interpolated_landscape
 
 TITLES = {"interpolation": "interpolation, λ = 0.3", "mean": "identity, mean out"}
@@ -39,37 +35,25 @@ def landscapes(lam: float = 0.3, arrows: int = 12) -> Figure:
     )
 
 
-def soft_ranks(lengths: tuple[int, ...] = (256, 512, 1024, 2048), temperature: float = 0.1) -> Figure:
-    """Value and slope of an item's rank as it moves past five others, and the time for longer lists."""
-    made, (left, middle, right) = style.figure(1, 3, width=7.2, height=3.6)
-    looks, facts = style.looks(study.SOFT, markersize=5), []
-    seconds: dict[str, dict[int, float]] = {name: {} for name in study.SOFT}
-    for n in lengths:
-        y = torch.randn(n, generator=torch.Generator().manual_seed(n), requires_grad=True)
-
-        def both(name: str, y: torch.Tensor = y) -> None:
-            torch.autograd.grad(study.SOFT[name](y, temperature).sum(), y)
-
-        for name, taken in in_turns({name: functools.partial(both, name) for name in study.SOFT}, 3).items():
-            seconds[name][n] = taken
+def soft_ranks(temperature: float = 0.1) -> Figure:
+    """Value and slope of an item's rank as it moves past five others."""
+    made, (left, right) = style.figure(1, 2, width=6.2, height=3.6)
+    looks, facts = style.looks(study.SOFT), []
     for name, look in looks.items():
         x, ranks, slope = study.moving(name, temperature)
         line = {key: look[key] for key in ("color", "linestyle")}
         left.plot(x, ranks, label=name, **line)
-        middle.plot(x, slope, **line)
-        right.loglog(lengths, list(seconds[name].values()), **look)
+        right.plot(x, slope, **line)
         facts.append(
             f"{name}: from {ranks[0]:.2f} to {ranks[-1]:.2f}, slopes from {slope.min():.1f} to {slope.max():.1f}"
         )
     exact = 1 + (np.array(study.STANDING) > x[:, None]).sum(1)
     left.plot(x, exact, color=style.GREY, linewidth=1, zorder=0)
     left.set(xlabel="its score", title="soft rank of one item")
-    middle.set(xlabel="its score", title="slope")
-    right.set(xlabel="items", title="seconds")
-    style.xticks(right, lengths)
+    right.set(xlabel="its score", title="slope")
     style.legend_below(made, left)
     return style.describe(
         made,
-        f"Left, the soft rank of an item that moves past five others, beside the staircase of its rank; in the middle "
-        f"its slope; right the time of value and gradient by the length of the list. {'. '.join(facts)}.",
+        f"Left, the soft rank of an item that moves past five others, beside the staircase of its rank; right its "
+        f"slope. {'. '.join(facts)}.",
     )

@@ -2,22 +2,24 @@
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import normalize
+from torch.nn.functional import cosine_similarity, normalize
 
 from rankbook.kit import linear_maps as linear
 from rankbook.kit.compare import Array, Comparison, compare, descend
-from rankbook.kit.relief import View
+from rankbook.kit.relief import View, view
 from rankedu.landscapes import section_gradient
 from rankedu.losses import RecallAtKSurrogateLoss, RecallLoss
 from rankedu.rankers import BlackboxRanker, IdentityRanker, Ranker, SigmoidRanker
 
-RATES, SLOWER = (0.002, 0.008, 0.03, 0.12), (0.0005, 0.002, 0.008, 0.03)  #: The second for more steps.
-LAMS, ALPHAS, TAUS = (16.0, 128.0, 1024.0), (0.0, 0.2, 0.5, 2.0, 4.0), (0.03, 0.1, 0.3, 1.0, 3.0, 30.0)
-MANY = len(RATES) * linear.STARTS  #: A loss is the mean over the batches of so many maps; λ is that of one batch.
+STARTS = 25  #: An odd number, so that a median is a setting that was run.
+RATES, SLOWER = (0.01, 0.05, 0.2), (0.002, 0.008, 0.03)  #: The second for more steps.
+LAMS, ALPHAS, TAUS = (128.0, 1024.0, 1e5), (0.0, 0.2, 0.5, 2.0), (0.03, 0.1, 0.3, 1.0, 30.0)
+MANY = len(RATES) * STARTS  #: A loss is the mean over the batches of so many maps; λ is that of one batch.
 
 
 def pairs(y: Array, g: Array, lam: float) -> tuple[Array, Array]:
@@ -34,6 +36,14 @@ def surface(seen: View) -> Array:
     return np.asarray(scale * height)
 
 
+def guide() -> dict[str, float]:
+    """Of the section: how the plane of `surface` and the loss correlate, the loss at its foot, and the least loss."""
+    seen = view(360)
+    plane, loss = (height[seen.inside] for height in (surface(seen), seen.staircase))
+    foot = float(loss[plane.argmin()])
+    return {"correlation": float(np.corrcoef(plane, loss)[0, 1]), "foot": foot, "least": float(loss.min())}
+
+
 def field(seen: View, kind: str, lam: float = 0.3) -> Array:
     """The step of descent in the section, (points, points, 2): of Algorithm 1, or of identity with the mean out."""
     if kind == "interpolation":
@@ -47,23 +57,65 @@ def field(seen: View, kind: str, lam: float = 0.3) -> Array:
 Make = Callable[[float], torch.nn.Module]  # a loss by its strength
 
 
-def _by_margin(ranker: Ranker) -> Make:
-    return lambda alpha: RecallLoss(ranker, margin=alpha)
+def _by_margin(ranker: Ranker, **options: Any) -> Make:
+    return lambda alpha: RecallLoss(ranker, margin=alpha, **options)
 
 
+_STRAIGHT: Any = {"weights": torch.Tensor.double}  # W(r) = r
 #: Losses by their strength, the margin α or the temperature τ. Of several a start takes the best: λ is searched, too.
 ARMS: Mapping[str, tuple[Sequence[Make], Sequence[float]]] = {
     "interpolation": ([_by_margin(BlackboxRanker(lam * MANY)) for lam in LAMS], ALPHAS),
-    "identity, none": ([_by_margin(IdentityRanker("none"))], ALPHAS),
+    "identity, none": ([_by_margin(IdentityRanker("none"))], ALPHAS[::3]),
     "identity, mean": ([_by_margin(IdentityRanker("mean"))], ALPHAS),
     "identity, std": ([_by_margin(IdentityRanker("std"))], ALPHAS),
-    "mean, W(r) = r": ([lambda a: RecallLoss(IdentityRanker("mean"), margin=a, weights=torch.Tensor.double)], (0.0,)),
+    "mean, W(r) = r": ([_by_margin(IdentityRanker("mean"), **_STRAIGHT)], (0.0,)),
+    "std, W(r) = r": ([_by_margin(IdentityRanker("std"), **_STRAIGHT)], (0.0,)),
     "recall of sigmoids": ([lambda tau: RecallLoss(SigmoidRanker(tau))], TAUS),
-    "recall at k": ([lambda tau: RecallAtKSurrogateLoss(SigmoidRanker(tau), k=(1, 2, 4, 8))], TAUS[:4]),
+    "recall at k": ([lambda tau: RecallAtKSurrogateLoss(SigmoidRanker(tau), k=(1, 2, 4, 8))], TAUS[:3]),
 }
+FIRST = ("identity, none", "identity, mean", "identity, std", "interpolation")
 #: With five times the steps: those whose difference is told, at the strengths that most starts chose.
-LATER = {"identity, mean": (2.0,), "identity, std": (0.0, 0.5)}
-LATER |= dict.fromkeys(("recall of sigmoids", "recall at k"), (0.1, 0.3))
+LATER = {"interpolation": (0.2, 0.5), "identity, std": (0.2, 0.5), "recall of sigmoids": (0.1, 0.3)}
+
+
+def _lists() -> tuple[Tensor, Tensor]:
+    """Of a batch: which items are of the class of a query, and which are not the query itself; (48, 48) each."""
+    label = torch.arange(linear.BATCH).repeat_interleave(linear.OF_EACH)
+    return label[:, None] == label, ~torch.eye(len(label)).bool()
+
+
+def _train(loss: torch.nn.Module, rates: Sequence[float], starts: int, steps: int) -> Tensor:
+    """The maps of all rates and starts after so many batches."""
+    same, others = _lists()
+
+    def total(nets: Tensor, batch: Tensor) -> Tensor:
+        z = linear.embed(linear.data(starts)[0], batch, nets).flatten(0, 1)
+        scores = z @ z.mT
+        value: Tensor = loss(scores, same.expand_as(scores), where=others.expand_as(scores))
+        return value
+
+    picks = linear.batches(linear.mislabelled(0.0, starts), steps)
+    *_, trained = descend(linear.start_weights(starts), rates, picks, total)
+    return trained
+
+
+def of_a_margin(alpha: float, steps: int = 60) -> tuple[Array, Array]:
+    """What `identity, std` does to a batch, before and after training, as means over the queries.
+
+    The deviation of the cosines, and the correlation of the scores that have the margin α with the relevance.
+    """
+    same, others = _lists()
+    batch = next(linear.batches(linear.mislabelled(0.0), 1))
+
+    def told(nets: Tensor) -> Array:
+        z = linear.embed(linear.data()[0], batch, nets)
+        cosines = (z @ z.mT)[:, others].unflatten(-1, (len(same), -1))
+        relevance = same[others].view(len(same), -1).to(z).expand_as(cosines)
+        a, b = (x - x.mean(-1, keepdim=True) for x in (cosines - alpha * relevance, relevance))
+        return np.array([cosines.std(-1).mean(), cosine_similarity(a, b, dim=-1).mean()])
+
+    [trained] = _train(RecallLoss(IdentityRanker("std"), margin=alpha), RATES[1:2], linear.STARTS, steps)
+    return told(linear.start_weights()), told(trained)
 
 
 @functools.cache
@@ -74,33 +126,22 @@ def compared(later: bool = False) -> Comparison:
     """
     every = {arm: strengths for arm, (_, strengths) in ARMS.items()}
     steps, sweep, rates = (300, LATER, SLOWER) if later else (60, every, RATES)
-    label = torch.arange(linear.BATCH).repeat_interleave(linear.OF_EACH)
-    others = ~torch.eye(len(label)).bool()
-
-    def learned(loss: torch.nn.Module, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
-        def total(nets: Tensor, batch: Tensor) -> Tensor:
-            z = linear.embed(linear.data(starts)[0], batch, nets).flatten(0, 1)
-            scores = z @ z.mT
-            value: Tensor = loss(scores, (label[:, None] == label).expand_as(scores), where=others.expand_as(scores))
-            return value
-
-        picks = linear.batches(linear.mislabelled(0.0, starts), steps)
-        *_, trained = descend(linear.start_weights(starts), rates, picks, total)
-        return recalls(trained)
 
     def train(arm: str, strength: float, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
-        by, report = map(np.array, zip(*(learned(make(strength), rates, starts) for make in ARMS[arm][0]), strict=True))
+        makes = ARMS[arm][0][: 2 if later else None]  # the third λ is for the wide margin
+        found = (recalls(_train(make(strength), rates, starts, steps)) for make in makes)
+        by, report = map(np.array, zip(*found, strict=True))
         best = by.argmax(0)[None]
         return np.take_along_axis(by, best, 0)[0], np.take_along_axis(report, best, 0)[0]
 
-    return compare(
-        train, {arm: arm for arm in sweep}, linear.baselines(), sweep, rates=rates, ceilings=["the true directions"]
-    )
+    arms, known, best = {arm: arm for arm in sweep}, linear.baselines(STARTS), ["the true directions"]
+    return compare(train, arms, known, sweep, rates=rates, starts=STARTS, ceilings=best)
 
 
 def recalls(nets: Tensor) -> tuple[Array, Array]:
     """R@1 on the classes to choose by and on those to report; (rates, starts) each."""
-    by, report = (np.stack([linear.recall_at_1(items @ net) for net in nets]) for items in linear.data()[1:])
+    _, *both = linear.data(nets.shape[1])
+    by, report = (np.stack([linear.recall_at_1(items @ net) for net in nets]) for items in both)
     return by, report
 
 
@@ -108,19 +149,19 @@ def recalls(nets: Tensor) -> tuple[Array, Array]:
 
 #: Classes, of four items each, to train with; of a small and of a large batch; and as many as every arm sees in all.
 FEW, SMALL, LARGE, SEEN = 60, 2, 20, 6000
-GAMMAS, TEMPERATURE = (0.1, 0.3, 0.6, 1.0), 0.1
+GAMMAS, TEMPERATURE = (0.1, 0.6, 1.0), 0.1
 Counts = tuple[Tensor, Tensor]
 
 
-def soft_counts(scores: Tensor) -> Counts:
+def soft_counts(scores: Tensor, temperature: float = TEMPERATURE) -> Counts:
     """Of queries in classes of four: ranks among the relevant items, and irrelevant ones above; (..., size, 3) each."""
     size = scores.shape[-1]
     label = torch.arange(size) // 4
     same, others = label[:, None] == label, ~torch.eye(size).bool()
     own = scores[..., same & others].unflatten(-1, (size, 3))
     rest = scores[..., ~same].unflatten(-1, (size, size - 4))
-    within = 0.5 + ((own[..., None, :] - own[..., None]) / TEMPERATURE).sigmoid().sum(-1)
-    return within, ((rest[..., None, :] - own[..., None]) / TEMPERATURE).sigmoid().sum(-1)
+    within = 0.5 + ((own[..., None, :] - own[..., None]) / temperature).sigmoid().sum(-1)
+    return within, ((rest[..., None, :] - own[..., None]) / temperature).sigmoid().sum(-1)
 
 
 def average_precision_loss(within: Tensor, above: Tensor) -> Tensor:
@@ -163,14 +204,15 @@ def averaged() -> Comparison:
     arms = {"small batches": (SMALL, plain), "counts scaled": averages, "averages": averages}
     arms["large batches"] = (LARGE, plain)
     sweep = {"small batches": plain, "counts scaled": GAMMAS[-1:], "averages": GAMMAS[:-1], "large batches": plain}
-    return compare(train, arms, linear.baselines(), sweep, rates=SLOWER, ceilings=["the true directions"])
+    known, best = linear.baselines(STARTS), ["the true directions"]
+    return compare(train, arms, known, sweep, rates=SLOWER, starts=STARTS, ceilings=best)
 
 
 @functools.cache
 def _learned(classes: int, gammas: tuple[float, ...]) -> tuple[Array, Array]:
     """What `recalls` says of each γ, all trained at once; (gammas, rates, starts) each. Without averages γ is 0."""
-    starts, rates = linear.STARTS, SLOWER * len(gammas)
-    items = linear.data()[0].unflatten(1, (-1, linear.EACH))[:, :FEW, :4]
+    starts, rates = STARTS, SLOWER * len(gammas)
+    items = linear.data(starts)[0].unflatten(1, (-1, linear.EACH))[:, :FEW, :4]
     generator = torch.Generator().manual_seed(4)
     each = torch.tensor(gammas).repeat_interleave(len(SLOWER))
     averages = Averages(each.view(-1, 1, 1, 1, 1, 1), (len(rates), starts)) if any(gammas) else None
@@ -181,12 +223,12 @@ def _learned(classes: int, gammas: tuple[float, ...]) -> tuple[Array, Array]:
         counts = soft_counts(z @ z.mT)
         return averages(counts, chosen) if averages else average_precision_loss(*counts).mean()
 
-    *_, trained = descend(linear.start_weights(), rates, picks, total)
+    *_, trained = descend(linear.start_weights(starts), rates, picks, total)
     by, report = (found.reshape(len(gammas), len(SLOWER), starts) for found in recalls(trained))
     return by, report
 
 
-def estimates(gamma: float = 0.1, steps: int = 400) -> dict[str, Array]:
+def estimates(temperature: float = TEMPERATURE, gamma: float = 0.1, steps: int = 400) -> dict[str, Array]:
     """1 - AP of maps that stand still, by start: of the whole set, and what small batches make of it."""
     items = linear.data()[0].unflatten(1, (-1, linear.EACH))[:, :FEW, :4]
     nets, starts, generator = linear.start_weights(), linear.STARTS, torch.Generator().manual_seed(4)
@@ -195,12 +237,13 @@ def estimates(gamma: float = 0.1, steps: int = 400) -> dict[str, Array]:
     for _ in range(steps):
         chosen = torch.rand(starts, FEW, generator=generator).topk(SMALL).indices
         part = z.unflatten(1, (FEW, 4))[torch.arange(starts)[:, None], chosen].flatten(1, 2)
-        within, above = soft_counts(part @ part.mT)
+        within, above = soft_counts(part @ part.mT, temperature)
         batches.append([average_precision_loss(within, above), average_precision_loss(within, share * above)])
         averages((within[None], above[None]), chosen)
     own, among = averages.kept[0].flatten(1, 2).unbind(-1)
     small, scaled = (torch.stack(each).mean(0) for each in zip(*batches, strict=True))
-    found = {"whole set": average_precision_loss(*soft_counts(z @ z.mT)), "small batches": small, "scaled": scaled}
+    whole = average_precision_loss(*soft_counts(z @ z.mT, temperature))
+    found = {"whole set": whole, "small batches": small, "scaled": scaled}
     found["averaged"] = average_precision_loss(own, (among - own) / share)
     found["both"] = average_precision_loss(own, among - own)
     return {name: values.numpy() for name, values in found.items()}
@@ -244,16 +287,24 @@ SOFT: Mapping[str, Callable[[Tensor, float], Tensor]] = {
 STANDING = (0.8, 0.6, 0.1, 0.0, -0.5)
 
 
-def moving(name: str, temperature: float = 0.1, points: int = 401) -> tuple[Array, Array, Array]:
-    """Where an item stands that moves past `STANDING`, its soft rank there, and the slope of it."""
+def moving(
+    name: str, temperature: float = 0.1, points: int = 401, standing: Sequence[float] = STANDING
+) -> tuple[Array, Array, Array]:
+    """Where an item stands that moves past others, its soft rank there, and the slope of it."""
     x = torch.linspace(-1, 1.2, points, dtype=torch.float64, requires_grad=True)
-    y = torch.cat([x[:, None], torch.tensor(STANDING, dtype=torch.float64).expand(points, -1)], 1)
+    y = torch.cat([x[:, None], torch.tensor(standing, dtype=torch.float64).expand(points, -1)], 1)
     ranks = SOFT[name](y, temperature)[:, 0]
     (slope,) = torch.autograd.grad(ranks.sum(), x)
     return x.detach().numpy(), ranks.detach().numpy(), slope.numpy()
 
 
-def largest_rise(name: str, temperature: float) -> float:
+def largest_rise(name: str, temperature: float, standing: Sequence[float] = STANDING) -> float:
     """By how much the soft rank of that item rises while its score does; 0 if it only falls."""
-    ranks = moving(name, temperature, 4001)[1]
+    ranks = moving(name, temperature, 2001, standing)[1]
     return float((ranks - np.minimum.accumulate(ranks)).max())
+
+
+def rises(name: str, temperature: float, lists: int = 50) -> float:
+    """In which share of lists of ten items, uniform in [-1, 1], the soft rank of an eleventh rises by 0.01 or more."""
+    standing = np.random.default_rng(0).uniform(-1, 1, (lists, 10)).tolist()
+    return float(np.mean([largest_rise(name, temperature, one) >= 0.01 for one in standing]))

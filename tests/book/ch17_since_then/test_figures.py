@@ -26,6 +26,7 @@ def test_a_gradient_is_the_sum_over_the_pairs(lam):
         assert np.allclose(table, -table.T) and np.allclose(table.sum(1), -np.array(gradient))
 
 
+@pytest.mark.filterwarnings("ignore:lam must")
 def test_the_printed_rule_for_the_pairs_is_the_gradient_of_the_library_on_random_lists():
     """Equation eq-17-pairs, word for word: who passes and who is passed."""
     rng = np.random.default_rng(0)

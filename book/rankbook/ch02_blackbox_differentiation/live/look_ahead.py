@@ -7,7 +7,7 @@ from rankedu.reference import interpolated, optimal_value, rank, rank_gradient
 START = {"scores": [0.92, 0.3, 0.5, 0.7, 0.08], "incoming": [-0.1, 0.15, 0.0, -0.05, 0.05], "lam": 0.6, "tick": False}
 TELLING = {"lam": 3.0}
 FAR = 6.0
-LEFT, RIGHT = 34, 392
+LEFT, RIGHT = 42, 392
 LINES, CURVE, STEPS = (26, 190), (240, 306), (340, 402)
 across, height = span(0, FAR, LEFT, RIGHT), span(0, 1, LINES[1], LINES[0])
 
@@ -94,7 +94,7 @@ def curve(ahead, knots, lam):
 
 def over_arrow(name, y, other, start, end, lam):
     """A line over the arrow alone; its name, at its tip, and that of another line, at the right."""
-    heights = apart([y + 4, end + 4], 18, CURVE[0], STEPS[1] + 8)
+    heights = apart([y + 4, end + 4], 18, CURVE[0], STEPS[1] - 4)
     names = text(RIGHT + 10, heights[0], name, "small"), text(across(lam) + 10, heights[1], other, "ahead small")
     return [line([(LEFT, start), (across(lam), end)], "ahead"), *names]
 

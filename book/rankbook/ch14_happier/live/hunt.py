@@ -14,7 +14,7 @@ START = {
 }
 TEMPERATURE, SLOPE, DELTA = 0.01, 100.0, 0.05
 TICKS = {"−0.2": -0.2, "0": 0.0, "0.2": 0.2}
-LEFT, RIGHT, MIDDLE = 34, 446, 250
+LEFT, RIGHT, MIDDLE = 40, 440, 250
 TOP, BOTTOM = 108, 218
 onto, height = span(-0.2, 0.4, LEFT, MIDDLE), span(0, 3, BOTTOM, TOP)
 

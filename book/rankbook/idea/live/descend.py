@@ -36,7 +36,7 @@ MEANT = {
     "never moved": "Never moved: its gradient is 0 from the start.",
     "still moving": "Still moving: neither sorted nor at rest.",
 }
-LEFT, RIGHT, TOP, BOTTOM, LINE, LANES, SIDE = 46, 446, 22, 66, 102, [162, 292, 422], 10
+LEFT, RIGHT, TOP, BOTTOM, LINE, LANES, SIDE = 46, 446, 22, 66, 102, [157, 283, 409], 10
 across = span(0, 1, LEFT, RIGHT)
 KEPT: dict[str, list[object]] = {"of": [], "ends": []}  # what the last list's descents come to, column by column
 
@@ -74,7 +74,7 @@ def descend(state):
     wanted = f"Frame, in the sigmoid's map, from where {name} and with which τ it will sort them, or"
     question = ask(wanted, [], "", ["so"] if over else [])
     says = words(y, relevant, value, reached, steps)
-    return scene(shown, 460, marks, handles, [run_button(shown, STEPS)], says, found, question)
+    return scene(shown, 447, marks, handles, [run_button(shown, STEPS)], says, found, question)
 
 
 def framing(frame, name):

@@ -40,7 +40,8 @@ def listed(y, relevant, height, left, right, labels=None, held=""):
     """
     marks, handles, ranks = [line([(left, height), (right, height)], "axis")], [], rank(y)
     places, letters = [scaled(score, 0, 1, left, right) for score in y], labels or NAMES
-    words = apart(places, 7 + 7 * max([len(one) for one in letters]), 12, 468)
+    longest = max([len(one) for one in letters])
+    words = apart(places, 7 + 7 * longest, max(12, 4 * longest), 480 - max(12, 4 * longest))
     for i, x in enumerate(places):
         marks += [item(x, height, relevant[i]), text(words[i], height + 24, letters[i], "small", "middle")]
         says = f"{'relevant' if relevant[i] else 'irrelevant'}, score {y[i]:.2f}, rank {ranks[i]}"

@@ -130,7 +130,7 @@ def axes(box, across, up):
     left, right, top, bottom = box
     marks = [line([(left, top), (left, bottom), (right, bottom)], "axis")]
     for label, value in across[2].items():
-        anchor = "end" if value == across[1] else "middle"
+        anchor = "end" if value == across[1] else "start" if value == across[0] and up[2] else "middle"
         marks.append(text(scaled(value, across[0], across[1], left, right), bottom + 15, label, "small", anchor))
     for label, value in up[2].items():
         marks.append(text(left - 4, scaled(value, up[0], up[1], bottom, top) + 4, label, "small", "end"))

@@ -30,7 +30,7 @@ SCORES, RELEVANT = np.linspace(0.95, 0.05, 10), (1, 3, 4, 8)
     "above: so identity is Algorithm 1 with a margin as wide as the scores.",
 )
 @explorable(
-    lam=log_slider(0.03, 10, default=0.3, steps=26, stops=6, label="λ"),
+    lam=log_slider(0.08, 2.5, default=0.3, steps=26, stops=6, label="λ"),
     margin=slider(0.0, 1.2, default=0.0, steps=13, stops=5, label="margin α"),
 )
 def who_pushes_whom(lam: float, margin: float) -> Figure:

@@ -175,9 +175,9 @@ def test_the_table_has_every_method_once_with_its_chapter():
 def test_the_slider_s_goals_can_be_reached():
     told = style.description(explorables.who_pushes_whom(lam=0.3, margin=0.0))
     assert "24 pairs" in told and "10 of them" in told and "identity 24" in told
-    assert "Algorithm 1 pushes 10 of them" in style.description(explorables.who_pushes_whom(lam=10.0, margin=0.0))
-    assert "Algorithm 1 pushes 0 of them" in style.description(explorables.who_pushes_whom(lam=0.03, margin=0.0))
-    assert "Algorithm 1 pushes 24 of them" in style.description(explorables.who_pushes_whom(lam=10.0, margin=1.2))
+    assert "Algorithm 1 pushes 10 of them" in style.description(explorables.who_pushes_whom(lam=2.5, margin=0.0))
+    assert "Algorithm 1 pushes 0 of them" in style.description(explorables.who_pushes_whom(lam=0.08, margin=0.0))
+    assert "Algorithm 1 pushes 24 of them" in style.description(explorables.who_pushes_whom(lam=2.5, margin=1.2))
 
 
 def test_in_a_perfect_list_identity_pushes_until_two_values_are_left():

@@ -9,7 +9,6 @@ that leads nowhere.
 import importlib.metadata
 import os
 import re
-import subprocess
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from urllib.parse import urlencode
 import nbformat
 from nbformat.v4 import new_code_cell
 
+from ranklab.runs.runner import git_revision
 from tools.notebooks import pairs, setup_cell
 
 ROOT = pairs.ROOT
@@ -36,13 +36,8 @@ def address() -> str:
 @cache
 def commit() -> str:
     """What is checked out while the book is built, with *dirty* if files differ from it; empty outside of git."""
-    found = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--exclude=*", "--abbrev=40"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    return found.stdout.strip()
+    found = git_revision(ROOT)
+    return found["revision"] + "-dirty" * found["modified"] if found else ""
 
 
 def sources(page: str) -> list[str]:

@@ -4,9 +4,8 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import small_book
 import yaml
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace, patch_docutils
 from tools.notebooks import pairs
 from tools.site import page_links
 
@@ -47,9 +46,7 @@ def built(folder, monkeypatch, address):
     monkeypatch.setattr(page_links, "address", lambda: address)
     folder.mkdir()
     (folder / "how-to-read.md").write_text(PAGE, encoding="utf-8")
-    with patch_docutils(), docutils_namespace():
-        Sphinx(folder, None, folder / "html", folder / "trees", "html", OPTIONS, status=None, warning=None).build()
-    return folder / "html" / "how-to-read.html"
+    return small_book.build(folder, OPTIONS, {".md": "markdown"}) / "how-to-read.html"
 
 
 @pytest.mark.filterwarnings("ignore:'sphinx.environment")

@@ -4,9 +4,8 @@ import json
 import re
 
 import pytest
+import small_book
 import yaml
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace, patch_docutils
 from tools.notebooks import pairs
 from tools.site import discovery, reading
 
@@ -87,9 +86,7 @@ def built(folder, base):
     (folder / "square.png").write_bytes((pairs.ROOT / "book" / "_static" / "rambo_fig_1.png").read_bytes())
     options = {"extensions": ["myst_parser", "tools.site.discovery"], "project": "Book", "author": "Jo Doe"}
     options |= {"myst_enable_extensions": ["dollarmath", "smartquotes"], "html_baseurl": base, "html_theme": "basic"}
-    with patch_docutils(), docutils_namespace():
-        Sphinx(folder, None, folder / "html", folder / "trees", "html", options, status=None, warning=None).build()
-    return folder / "html"
+    return small_book.build(folder, options, {".md": "markdown"})
 
 
 @pytest.mark.filterwarnings("ignore:'sphinx.environment")

@@ -6,9 +6,8 @@ from urllib.parse import quote
 
 import nbformat
 import pytest
+import small_book
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from sphinx.application import Sphinx
-from sphinx.util.docutils import docutils_namespace, patch_docutils
 from tools.notebooks import pairs, setup_cell
 from tools.site import page_links
 
@@ -99,10 +98,8 @@ def test_what_stands_beside_the_story_is_folded_and_nothing_else(tmp_path):
     nbformat.write(new_notebook(cells=cells), tmp_path / "index.ipynb")
     extensions = ["myst_nb", "sphinx_proof", "sphinx_togglebutton", "tools.site.folds"]
     options = {"extensions": extensions, "nb_execution_mode": "off", "myst_enable_extensions": ["colon_fence"]}
-    folders = (tmp_path, None, tmp_path / "html", tmp_path / "trees")
-    with patch_docutils(), docutils_namespace():  # what Sphinx teaches docutils is for this build alone
-        Sphinx(*folders, "html", options, status=None, warning=None).build()
-    page = (tmp_path / "html" / "index.html").read_text(encoding="utf-8")
+    html = small_book.build(tmp_path, options, {".ipynb": "myst-nb"})
+    page = (html / "index.html").read_text(encoding="utf-8")
     inside = page.split('<section id="a-chapter">')[1]
     folds = re.split(r'<(?:div|table) class="[^"]*\btoggle\b[^"]*">', inside)[1:]
     words = r"\b[so](?:proof|plain|answer|figure|stub|story|aside|cost|table)\b"

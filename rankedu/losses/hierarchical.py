@@ -10,7 +10,7 @@ from rankedu import hierarchy
 from rankedu._fast import engine
 from rankedu._fast.engine import eager
 from rankedu._fast.hierarchical_tiles import loss_of_grades
-from rankedu.checks import as_graded, check_floating, check_not_nan, check_number, check_values
+from rankedu.checks import as_graded, check_finite, check_floating, check_not_nan, check_number, check_values
 from rankedu.losses.base import ScoreLoss, check_ranker, no_positives
 from rankedu.losses.clustering import ClusterLoss
 from rankedu.losses.margin import check_margin
@@ -63,7 +63,7 @@ class HAPLoss(ScoreLoss):
     and of two different ones the more relevant stands above; in the released code it counts as 1 in the numerator but
     as 1/2 in the denominator. Infinite scores have no gradient. The gradient is as :class:`APLoss` makes it.
     Explained in chapter 14. Raises ValueError for a margin that is not a finite number ≥ 0, ``within_grad`` with a
-    `SupremumRanker`, or ``lower`` without; TypeError for a ranker or a step that is none.
+    `SupremumRanker`, ``lower`` without, or infinite scores with ``lower``; TypeError for what is no ranker or no step.
     Source: HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Eq. 5.
 
     >>> from rankedu.rankers import BlackboxRanker
@@ -121,6 +121,8 @@ class HAPLoss(ScoreLoss):
         It is finite and ≥ 0, of any dtype, 0 for irrelevant; each row may have its own grades, and any number of them.
         """
         share = shares(scores, relevance, where)
+        if self.lower is not None:
+            check_finite(scores, where, "lower falls without bound, and the loss would be infinite: clamp them")
         if not (share > 0).any():
             return no_positives(scores, self.reduction)
         return self.reduced(scores, share, where)

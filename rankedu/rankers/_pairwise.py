@@ -53,7 +53,7 @@ def bounded(scores: Tensor) -> Tensor:
 
 def made_finite(scores: Tensor, where: Tensor | None) -> Tensor:
     """The very scores, if they are finite; else, who takes no part at 0 and infinities cut off."""
-    if all(map(math.isfinite, torch.aminmax(scores))):
+    if all(map(math.isfinite, torch.aminmax(scores.detach()))):
         return scores
     return bounded(scores if where is None else scores.masked_fill(~where, 0.0))
 

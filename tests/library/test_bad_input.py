@@ -329,6 +329,11 @@ def test_settings_of_losses():
         (lambda: losses.HAPLoss(within_grad=True), ValueError, r"within_grad must be False .*lower=InfimumStep\(\)"),
         (lambda: losses.HAPLoss(SigmoidRanker(), lower=InfimumStep()), ValueError, "lower .* None .* within_grad=True"),
         (lambda: losses.HAPLoss(lower=3), TypeError, "lower must be a step with a slope, got 3"),
+        (
+            lambda: losses.HAPLoss(lower=InfimumStep())(y / 0, 1 + y),
+            ValueError,
+            "scores must be finite, .*lower falls",
+        ),
         (lambda: losses.HAPPIERLoss(2, 3, weight=1.5), ValueError, r"weight must be finite and in \[0, 1\], got 1.5"),
         (lambda: losses.ClusterLoss(5, 0), ValueError, "dim must be >= 1, got 0"),
         (lambda: losses.ClusterLoss(5, 6, 0.0), ValueError, "temperature must be finite and > 0, got 0.0"),

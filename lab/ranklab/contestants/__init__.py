@@ -11,8 +11,9 @@ from ranklab.contestants.exact_sorter import exact_sorter, exact_sorter_temperat
 from ranklab.contestants.lstm import LSTMRanker, equivariance_error
 from ranklab.contestants.over_levels import SumOverLevels
 from ranklab.contestants.projection import ProjectionRanker
+from ranklab.contestants.soap import SOAPLoss
 
-__all__ = ["APSVMLoss", "ErrorDrivenAPLoss", "LSTMRanker", "ProjectionRanker", "SumOverLevels", "baseline"]
+__all__ = ["APSVMLoss", "ErrorDrivenAPLoss", "LSTMRanker", "ProjectionRanker", "SOAPLoss", "SumOverLevels", "baseline"]
 __all__ += ["baseline_names", "baseline_settings", "describe_baseline", "equivariance_error", "exact_sorter"]
 __all__ += ["exact_sorter_temperature", "most_violated_ranking"]
 

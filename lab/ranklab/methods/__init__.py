@@ -20,15 +20,19 @@ class Objective(nn.Module):
     def __init__(self, method: Method, loss: nn.Module, labels: Tensor | None = None) -> None:
         super().__init__()
         self.method, self.takes_paths, self.loss = method, method.paths, loss
+        self.takes_items = bool(getattr(loss, "takes_items", False))
         known = torch.empty(0, dtype=torch.int64) if labels is None else _leaves(labels).unique()
         self.register_buffer("known", known, persistent=False)
 
     def extra_repr(self) -> str:
         return repr(self.method.name)
 
-    def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
-        """Compute the loss of a batch, a Tensor of shape (); of paths (batch, L) if ``takes_paths``."""
-        return self.loss(embeddings, self._numbered(labels) if len(self.known) else labels)
+    def forward(self, embeddings: Tensor, labels: Tensor, *items: Tensor) -> Tensor:
+        """Compute the loss of a batch, a Tensor of shape (); of paths (batch, L) if ``takes_paths``.
+
+        If ``takes_items``, which items of the training set they are, (batch,), comes third.
+        """
+        return self.loss(embeddings, self._numbered(labels) if len(self.known) else labels, *items)
 
     def _numbered(self, labels: Tensor) -> Tensor:
         leaves = _leaves(labels).contiguous()

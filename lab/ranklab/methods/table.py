@@ -20,13 +20,22 @@ from rankedu.losses import (
     HAPLoss,
     HAPPIERLoss,
     OnEmbeddings,
+    RecallAtKSurrogateLoss,
     RecallLoss,
     ROADMAPLoss,
     SupAPLoss,
 )
 from rankedu.memory import EmbeddingMemory
-from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, SigmoidRanker, SupremumRanker
-from ranklab.contestants import APSVMLoss, ErrorDrivenAPLoss, SumOverLevels, baseline, baseline_names, baseline_settings
+from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, IdentityRanker, SigmoidRanker, SupremumRanker
+from ranklab.contestants import (
+    APSVMLoss,
+    ErrorDrivenAPLoss,
+    SOAPLoss,
+    SumOverLevels,
+    baseline,
+    baseline_names,
+    baseline_settings,
+)
 
 
 class TrainingSet(NamedTuple):
@@ -133,6 +142,11 @@ _ranked("sup_ap", "SupAP", "not in a table",
         lambda temperature=0.01, step="roadmap": SupAPLoss(**_step(step, temperature)))
 _ranked("roadmap", "ROADMAP", "HAPPIER Tab. 1–4",
         lambda weight=0.5, temperature=0.01, step="roadmap": ROADMAPLoss(weight, **_step(step, temperature)))
+_ranked("identity", "Identity", "not in a table",
+        lambda margin=0.02: RecallLoss(IdentityRanker(), margin, "log"))
+_ranked("recall_at_k_surrogate", "Recall at k, sigmoids", "not in a table",
+        lambda temperature=0.01, rank_temperature=1.0: (
+            RecallAtKSurrogateLoss(SigmoidRanker(temperature), temperature=rank_temperature)))
 _ranked("error_driven_ap", "Error-driven AP", "RaMBO Tab. 1",
         lambda delta=1.0: ErrorDrivenAPLoss(delta))
 _ranked("ap_svm", "AP-SVM", "RaMBO Tab. 1",
@@ -192,6 +206,13 @@ def csl(train: TrainingSet, scale: float = 32.0) -> nn.Module:
     return CSLLoss(train.labels.unique(dim=0), train.dim, scale=scale)
 
 
+@_enter("SOAP", "not in a table")
+def soap(train: TrainingSet, temperature: float = 0.01, gamma: float = 0.9) -> nn.Module:
+    if train.labels is None:
+        raise ValueError("labels must be those of the training set for 'soap', got None (it keeps ranks of its items)")
+    return SOAPLoss(train.labels if train.labels.ndim == 1 else train.labels[:, -1], temperature, gamma)
+
+
 def _sizes(train: TrainingSet) -> tuple[int, int]:
     if train.n_classes is None:
         raise ValueError("n_classes must be given with a loss that learns a vector for each class, got None")
@@ -239,7 +260,7 @@ def _make_sum(method: Method, train: TrainingSet, **settings: Any) -> nn.Module:
     return SumOverLevels(lambda n: method.make(TrainingSet(train.dim, n, None), **settings), train.labels)
 
 
-for _method in [method for method in METHODS.values() if not method.paths]:
+for _method in [method for method in METHODS.values() if not method.paths and method.name != "soap"]:
     METHODS[f"sum_{_method.name}"] = replace(
         _method,
         name=f"sum_{_method.name}",

@@ -120,6 +120,7 @@ class Batch(NamedTuple):
     images: Tensor  #: (b, C, H, W), on the network's device
     labels: Tensor  #: (b,) or, as paths, (b, L)
     draws: Tensor | None  #: the state of the augmentation's generator after this batch
+    items: Tensor  #: (b,) which of the data set they are
 
 
 def batches(
@@ -146,7 +147,7 @@ def batches(
         made = _loaded(data, enumerate(indices, start=first), device, seed, workers)
     with closing(made if workers else ahead(made)) as ready:  # the workers read ahead, too
         for chosen, images, state in ready:
-            yield Batch(images, labels[chosen].to(device), state)
+            yield Batch(images, labels[chosen].to(device), state, torch.as_tensor(chosen).to(device))
 
 
 def _augmented(

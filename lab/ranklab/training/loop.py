@@ -27,7 +27,8 @@ def one_step(run: TrainingState, batch: Batch, clock: Clock) -> dict[str, float]
     clock.mark("scored")
     if embeddings.detach().sum().isnan():
         return {"loss": math.nan}
-    value = run.loss(embeddings, batch.labels)
+    items = (batch.items,) if getattr(run.loss, "takes_items", False) else ()
+    value = run.loss(embeddings, batch.labels, *items)
     torch.autograd.backward(value)
     clock.mark("judged")
     if embeddings.grad is not None:

@@ -83,7 +83,8 @@ def test_every_method_gives_a_gradient_whatever_the_class_ids(refused):
         torch.manual_seed(1)
         loss = make_loss(name, dim=5, labels=paths)
         torch.manual_seed(2)  # some miners draw
-        return loss, loss(embeddings, paths if loss.takes_paths else paths[:, -1])
+        items = (torch.arange(len(paths)),) if loss.takes_items else ()
+        return loss, loss(embeddings, paths if loss.takes_paths else paths[:, -1], *items)
 
     for name in METHODS:
         torch.manual_seed(0)

@@ -59,6 +59,7 @@ results: $(VENV)/.has-lab  ## run the sweeps of the results page, about an hour;
 
 claims: $(VENV)/.has-lab  ## put the papers' claims to the test, many hours; what is done is not repeated
 	$(PY) -m rankedu claims --run
+	$(PY) -m rankedu claims --run --round since
 
 ##@ For contributors
 

@@ -12,8 +12,8 @@ from scipy import stats
 
 from rankbook.kit.live import Live
 from ranklab.claims import Claim, Verdicts, read_protocol
-from ranklab.claims.answers import Answer, answers
-from ranklab.claims.deals import read_round
+from ranklab.claims.answers import Answer, all_answers
+from ranklab.claims.deals import ROUNDS, read_round
 from ranklab.claims.spread import ABOVE, BELOW, EQUAL, FURTHER, OPEN, redrawn
 from ranklab.models.convnet import ConvNet
 from ranklab.runs.judging import resolution
@@ -59,12 +59,14 @@ def topics(
 
     Of the first round it takes what was judged of the claims, and what the searches of its arms chose.
     """
-    design = read_round(records)
-    second, first = answers(design, records / "claims_deals.jsonl"), _first(claims, said, chosen, design.delta)
+    rounds, second = [read_round(records, name) for name in ROUNDS], all_answers(records)
+    families = {family: questions for design in rounds for family, questions in design.families.items()}
+    first = _first(claims, said, chosen, rounds[0].delta)
     told: dict[str, list[list[Found]]] = {}
     for topic in yaml.safe_load(WORDS.read_text(encoding="utf-8"))["topics"]:
-        clauses = [list(_clause(clause, design.families, second, first)) for clause in topic["clauses"]]
-        told[topic["topic"]] = [clause for clause in clauses if clause]
+        clauses = [list(_clause(clause, families, second, first)) for clause in topic["clauses"]]
+        if there := [clause for clause in clauses if clause]:
+            told[topic["topic"]] = there
     return told
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ranklab.claims.deals import ALSO, Round
+from ranklab.claims.deals import ALSO, ROUNDS, Round, read_round
 from ranklab.claims.spread import Mean, levels, mean_of_deals, say
 from ranklab.runs.judging import of_letters
 from ranklab.runs.packing import unpack
@@ -24,9 +24,18 @@ class Answer:
     said: str
 
 
-def answers(design: Round, table: Path) -> dict[str, dict[str, Answer]]:
+def all_answers(folder: Path) -> dict[str, dict[str, Answer]]:
+    """Those of all rounds, by the designs and the records in a folder."""
+    tables = [folder / f"claims_{name}.jsonl" for name in ROUNDS]
+    told: dict[str, dict[str, Answer]] = {}
+    for name in ROUNDS:
+        told |= answers(read_round(folder, name), *tables)
+    return told
+
+
+def answers(design: Round, *tables: Path) -> dict[str, dict[str, Answer]]:
     """Answer the questions of each family whose arms are there in all deals; a family counts all of its questions."""
-    found = collect_runs(table)[0] if table.exists() else []
+    found = [record for table in tables if table.exists() for record in collect_runs(table)[0]]
     records = {
         (record.evidence["arm"], record.evidence["deal"], metric): record
         for record in found
@@ -54,8 +63,8 @@ Records = Mapping[tuple[str, int, str], Record]
 
 def _by(metric: str, arm: str, design: Round) -> str:
     """By what the networks of an arm are chosen for a question in this metric."""
-    also = ALSO[design.arms[arm].lab]
-    return also if metric == also else design.arms[arm].choose
+    also = ALSO[design.known[arm].lab]
+    return also if metric == also else design.known[arm].choose
 
 
 def _is_there(question: Mapping[str, Any], records: Records, design: Round) -> bool:
@@ -68,7 +77,7 @@ def _difference(question: Mapping[str, Any], records: Records, design: Round) ->
     """The mean with its spread, and the differences of the deals, in points."""
     if "of" in question:
         arm = question["of"]
-        of_deals = [records[arm, deal, design.arms[arm].choose].metrics for deal in range(design.deals)]
+        of_deals = [records[arm, deal, design.known[arm].choose].metrics for deal in range(design.deals)]
         first, second = question["metrics"]
         values = [100 * (float(of[first] or 0.0) - float(of[second] or 0.0)) for of in of_deals]
         return mean_of_deals(values), values

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from multiprocessing import get_context
 from pathlib import Path
@@ -24,14 +24,17 @@ from ranklab.experiments._minibatches import TEMPERATURE, batch_metrics, shares_
 from ranklab.experiments._weights import keep_weights
 from ranklab.methods.space import as_parameters
 from ranklab.runs.code import code_hash
+from ranklab.runs.parameters import check_known
 from ranklab.runs.planning import plan
 from ranklab.runs.records import Record, collect_runs, flatten, keep_runs
 from ranklab.runs.results import write_json
 from ranklab.runs.runner import git_revision, versions
 from ranklab.runs.search import Between, draw
 
-__all__ = ["DEFAULT", "TEMPERATURE", "Deals", "Round", "read_round"]
+__all__ = ["DEFAULT", "ROUNDS", "TEMPERATURE", "Deals", "Round", "read_round"]
 
+#: In the order in which they were designed: the later ones may ask about arms of those before.
+ROUNDS = ("deals", "since")
 LABS: dict[str, Any] = {"retrieval": retrieval, "hierarchical_retrieval": hierarchical_retrieval}
 #: Items of all random batches of one size that are measured: small batches seldom hold a pair, so there must be many.
 DRAWN = 200_000
@@ -53,14 +56,25 @@ class Round:
     arms: Mapping[str, Arm]  #: in the order in which they are done
     delta: Mapping[str, float]  #: in points, by the metric
     families: Mapping[str, Any]  #: questions by their names
+    before: Mapping[str, Arm] = field(default_factory=dict)  #: arms of the round before, which questions may name
+
+    @property
+    def known(self) -> Mapping[str, Arm]:
+        """The arms that questions may name."""
+        return {**self.before, **self.arms}
 
 
-def read_round(folder: Path) -> Round:
-    """Read `deals.yaml`."""
+def read_round(folder: Path, name: str = ROUNDS[0]) -> Round:
+    """Read the design of a round; one that comes `after` another has all that it does not say itself from it."""
     import yaml
 
-    design = yaml.safe_load((folder / "deals.yaml").read_text(encoding="utf-8"))
-    return Round(**{**design, "arms": read_arms(design["arms"])})
+    check_known("round", name, ROUNDS)
+    design = yaml.safe_load((folder / f"{name}.yaml").read_text(encoding="utf-8"))
+    design["arms"] = read_arms(design["arms"])
+    if after := design.pop("after", ""):
+        base = read_round(folder, after)
+        return replace(base, **design, before=base.known)
+    return Round(**design)
 
 
 class Deals:
@@ -168,7 +182,7 @@ class Deals:
         base = self._parameters(arm, {})
         sizes = {name: round(base[name] * factor) for name, factor in arm.times.items()}
         own = {"loss": arm.method, "seed": deal, "salt": _salt(deal), "weights": self._start(arm, deal)}
-        return {**own, **sizes, **arm.hold}
+        return as_parameters({**own, **sizes, **arm.hold}, base)
 
     def _taken(self, arm: Arm, deal: int) -> dict[str, Any]:
         """The settings that were found for another arm in this deal, but for what is searched for again."""

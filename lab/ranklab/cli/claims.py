@@ -22,8 +22,11 @@ SCALES = ("cpu", "detection")
 
 def claims(
     run: Annotated[
-        bool, typer.Option("--run", help="Do the second round: search, train, measure, arm by arm.")
+        bool, typer.Option("--run", help="Do a round, by default the second: search, train, measure, arm by arm.")
     ] = False,
+    of: Annotated[
+        str, typer.Option("--round", help="By its file in the folder of records: deals, or since.")
+    ] = "deals",
     repeat: Annotated[
         str | None, typer.Option(metavar="ARM-DEAL", help="Make this search again from nothing, beside its records.")
     ] = None,
@@ -33,7 +36,7 @@ def claims(
 ) -> None:
     """Judge the claims of the papers by the records that there are; what has been run is not run again."""
     from ranklab import claims as made
-    from ranklab.claims.answers import answers, as_text
+    from ranklab.claims.answers import all_answers, as_text
     from ranklab.claims.deals import Deals, read_round
     from ranklab.datasets import held_out
     from ranklab.runs.folders import find_records
@@ -41,7 +44,7 @@ def claims(
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     with telling("claims"):
         folder = data or find_records()
-        design, table = read_round(folder), folder / "claims_deals.jsonl"
+        design, table = read_round(folder, of), folder / f"claims_{of}.jsonl"
         if repeat:
             _repeat(design, table, repeat)
             return
@@ -54,7 +57,7 @@ def claims(
             entries = made.read_claims(folder)
             for protocol in (made.read_protocol(scale, folder) for scale in SCALES):
                 print(_judged(protocol.of(entries), made.verdicts(entries, protocol, folder)))
-        print(as_text(answers(design, table)))
+        print(as_text(all_answers(folder)))
 
 
 def _repeat(design: "Round", table: Path, asked: str) -> None:

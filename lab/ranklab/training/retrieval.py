@@ -51,8 +51,9 @@ def train(
     ``loss(embeddings, labels)`` is a scalar; if it is a module with parameters, they are trained too. If it has a true
     attribute ``takes_paths``, or ``paths`` says so, its labels are paths (B, L) from root to leaf, else their last
     column; with a true ``takes_items`` it is given, third, which items of the data they are. Batches come from
-    ``sampler`` or else from :class:`ClassBalancedSampler`. ``folder`` gets ``checkpoint.pt`` and ``log.csv``; with ``resume`` the run goes on from there: on a CPU to the result, bit for bit, of a run that
-    never stopped. The start is the caller's: set ``torch.manual_seed`` before you make the network.
+    ``sampler`` or else from :class:`ClassBalancedSampler`. ``folder`` gets ``checkpoint.pt`` and ``log.csv``; with
+    ``resume`` the run goes on from there: on a CPU to the result, bit for bit, of a run that never stopped. The start
+    is the caller's: set ``torch.manual_seed`` before you make the network.
 
     1,200 steps on :class:`~ranklab.datasets.UnicodeGlyphs` take about a minute on two cores. For several processes, see
     :mod:`ranklab.training.distributed`.

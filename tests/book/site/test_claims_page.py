@@ -14,6 +14,7 @@ from tools.results import answers, claims
 from rankbook.claims.live import verdicts
 from ranklab.claims import read_protocol, read_searches
 from ranklab.claims import verdicts as judged_by
+from ranklab.claims.deals import ROUNDS
 from ranklab.claims.protocol import DEALT
 from ranklab.claims.spread import ABOVE, EQUAL, FURTHER, redrawn
 from ranklab.runs import Record, collect_runs, keep_runs
@@ -29,7 +30,7 @@ BATCHES = {"mAP of batches of 32": 0.6, "mAP of batches of 128": 0.5, "mAP of ba
 @pytest.fixture
 def data(tmp_path):
     """The book's claims with records of four arms, and a search of three trials for each, the last of which failed."""
-    for name in ("claims.yaml", "claims_plan.yaml", "deals.yaml", "deals_forecast.txt"):
+    for name in ("claims.yaml", "claims_plan.yaml", "deals.yaml", "since.yaml", "deals_forecast.txt"):
         shutil.copy(claims.RECORDS / name, tmp_path)
     rng, records, arms, protocol = np.random.default_rng(0), [], {}, read_protocol("cpu", tmp_path)
     about = {"preset": None, "seconds": 36.0, "machine": {}, "versions": {}, "git": None, "started": ""}
@@ -138,10 +139,11 @@ def test_the_lists_of_the_page_hold_no_record_that_the_verdicts_leave_out():
         assert judged_by([], protocol, RECORDS).left_out == []
 
 
-def test_the_second_round_was_designed_before_its_first_record():
+@pytest.mark.parametrize("name", ROUNDS)
+def test_later_rounds_were_designed_before_their_first_records(name):
     def commits(path: str) -> list[int]:
         command = ["git", "log", "--format=%ct", "--", path]
         return [int(line) for line in subprocess.check_output(command, cwd=pairs.ROOT, text=True).split()]
 
-    records = commits("lab/records/claims_deals.jsonl")
-    assert (design := commits("lab/records/deals.yaml")) and (not records or design[0] <= records[-1])
+    records = commits(f"lab/records/claims_{name}.jsonl")
+    assert (design := commits(f"lab/records/{name}.yaml")) and (not records or design[0] <= records[-1])

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from rankedu.cli import app
 from ranklab.claims import deals as running
 from ranklab.claims import read_claims, read_protocol, verdict, verdicts
+from ranklab.claims.deals import ROUNDS
 from ranklab.claims.protocol import DEALT, with_needs
 from ranklab.datasets import held_out
 from ranklab.methods import METHODS
@@ -69,7 +70,8 @@ def data(tmp_path_factory):
     folder, rng = tmp_path_factory.mktemp("data"), np.random.default_rng(0)
     for name, content in {"claims": CLAIMS, "claims_plan": PLAN}.items():
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
-    shutil.copy(find_records() / "deals.yaml", folder)
+    for name in ROUNDS:
+        shutil.copy(find_records() / f"{name}.yaml", folder)
     for scale, lab in (("cpu", "hierarchical_retrieval"), ("detection", "detection")):
         protocol = read_protocol(scale, folder)
         keep_runs(

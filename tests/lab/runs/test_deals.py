@@ -9,7 +9,7 @@ from scipy import stats
 
 from ranklab.claims import deals as running
 from ranklab.claims.answers import answers, as_text
-from ranklab.claims.deals import DEFAULT, LABS, Deals, crowded, read_round, widened
+from ranklab.claims.deals import DEFAULT, LABS, ROUNDS, Deals, crowded, read_round, widened
 from ranklab.claims.protocol import RANDOM, read_arms
 from ranklab.claims.spread import Mean, levels, mean_of_deals, say
 from ranklab.datasets import held_out
@@ -193,8 +193,9 @@ def test_answers_are_of_the_records(done):
     assert len(as_text({"all": told}).splitlines()) == 3 and "no question" in as_text({})
 
 
-def test_the_committed_round_names_what_there_is():
-    design = read_round(find_records())
+@pytest.mark.parametrize("name", ROUNDS)
+def test_the_committed_rounds_name_what_there_is(name):
+    design = read_round(find_records(), name)
     before = {RANDOM}
     for arm in design.arms.values():
         assert arm.method in METHODS and set(arm.needs) <= before, arm.name
@@ -206,6 +207,6 @@ def test_the_committed_round_names_what_there_is():
         for one in questions.values():
             asked |= {one["of"]} if "of" in one else {one["plus"], *one["minus"]}
             assert set(one) in ({"of", "metrics"}, {"plus", "minus", "metric"})
-    assert asked <= set(design.arms)
+    assert asked <= set(design.known)
     needed = {name for arm in design.arms.values() for name in arm.needs}
-    assert set(design.arms) == asked | needed
+    assert set(design.arms) == (asked | needed) - set(design.before)

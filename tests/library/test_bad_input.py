@@ -136,7 +136,7 @@ def test_hierarchies():
     refused(
         (lambda: levels(torch.tensor([-2])), ValueError, "labels must be >= 0, or -1 .* got -2"),
         (lambda: levels(torch.zeros(1, 1, 1).long()), ValueError, r"\(n,\) or \(n, L\) .* got \(1, 1, 1\)"),
-        (lambda: levels(torch.tensor([[0, 1], [-1, 3]])), ValueError, r".* got \[-1, 3\] at index 1"),
+        (lambda: levels(torch.tensor([[0, 1], [-1, 3], [-1, 4]])), ValueError, r".* got \[-1, 3\] at index 1"),
         (lambda: levels(paths, torch.tensor([0])), ValueError, "gallery_labels .* levels as labels, 2, got 1"),
         (lambda: relevance(level - 1), ValueError, "levels must be >= 0, got -1"),
         (lambda: relevance(level.float()), TypeError, "levels must be integers, got torch.float32"),
@@ -378,6 +378,7 @@ def test_scores_and_relevance_of_losses():
     hidden, far = torch.tensor([False, True, True]), torch.tensor([9.0, 2.0, 0.1])
     refused(
         (lambda: losses.MAPLoss(blackbox)(torch.eye(2), torch.tensor([0, 1])), ValueError, "one_hot"),
+        (lambda: losses.MAPLoss(blackbox)(torch.rand(2, 3, 4), torch.ones(2, 3)), ValueError, "one_hot"),
         (lambda: losses.MAPLoss(blackbox)(y, yes), ValueError, r"\(\.\.\., batch, classes\), got \(3,\)"),
         (lambda: losses.SpearmanLoss(blackbox)(y, y * nan), ValueError, "target must not contain NaN, got 3 of 3"),
         (lambda: losses.HAPLoss()(y, -y), ValueError, r"relevance must be finite and >= 0, got -0.3.*hierarchy"),

@@ -2,7 +2,7 @@
 
 from rankbook.kit.live.descents import ap_gradient
 from rankbook.kit.live.hands import RUN, along, ask, button, listed, run, run_button, scene, slider
-from rankbook.kit.live.marks import bar, counted, span, text
+from rankbook.kit.live.marks import NAMES, bar, counted, lettered, line, span, text
 from rankedu.reference import average_precision, mean, shift_by_margin
 
 START = {
@@ -47,9 +47,12 @@ def collapse(state):
     question = ask("With the margin, the gap will be", list(parts.keys()), state["guess"], [nearest] if ended else [])
     found = [f"AP {ap:.2f} with a gap of {size:.2f}" for ap, size in zip(reached, gaps)]
     end = f"Without a margin {found[0]}, with it {found[1]}." if ended else ""
+    if shown["turn"]:
+        told = [passing(lane, noisy(lane, shown["turn"]), relevant)[0] for lane in lanes]
+        end = f"Shake {shown['turn']:d}. Without a margin {told[0]}; with it {told[1]}."
     shake = {"turn": shown["turn"] % 24 + 1, "playing": False}
     buttons = [run_button(shown, STEPS), button("Shake", shake, None, not state["guess"] or shown["playing"])]
-    return scene(shown, 376, marks, [*handles, knob, second], buttons, words(shown), end, question)
+    return scene(shown, 378, marks, [*handles, knob, second], buttons, words(shown), end, question)
 
 
 def stepped(y, relevant, margin, lam):
@@ -75,20 +78,35 @@ def noisy(y, turn):
     return [score + NOISE * error for score, error in zip(y, errors)] if turn else y
 
 
+def passing(y, seen, relevant):
+    """Which items of the two kinds change places between the scores as learnt and as measured; in words, and who."""
+    told, pairs = [], []
+    for i in range(len(y)):
+        passed = [j for j in range(len(y)) if relevant[j] != relevant[i] and y[i] < y[j] and seen[i] > seen[j]]
+        told += [f"{NAMES[i]} passes {', '.join([NAMES[j] for j in passed])}"] if passed else []
+        pairs += [(i, j) for j in passed]
+    few = " and ".join(told) if told else "no change that AP sees"
+    return few if len(told) < 3 else f"{len(pairs):d} pairs change places", [i for pair in pairs for i in pair]
+
+
 def lane_marks(shown, number, lane, relevant):
-    """One training run, as it is or shaken: the items, the gap between the two kinds, AP, and its mean under errors."""
-    y = 186 + 116 * number
+    """One training run, or what is measured of it and whence each item came: the items, the gap between kinds, AP."""
+    y, kind = 184 + 124 * number, "margin" if number else ""
     seen = noisy(lane, shown["turn"])
     low, size = max([s for s, r in zip(seen, relevant) if not r]), gap(seen, relevant)
-    kind = "margin" if number else ""
-    marks = [text(LEFT, y - 26, f"with α = {shown['margin']:.2f}" if number else "without a margin", kind)]
-    marks.append(text(RIGHT, y - 26, f"gap {size:+.2f}", kind, "end"))
-    marks += [
-        bar(across(low), y - 12, max(across(low + size) - across(low), 0), 24, "area"),
-        *listed(seen, relevant, y, LEFT, RIGHT)[0],
-    ]
-    label = f"AP {average_precision(seen, relevant):.2f}; mean of 24 shakes {shown['shaken'][number]:.2f}"
-    return [*marks, text(LEFT, y + 46, label, "small")]
+    marks = [text(LEFT, y - 32, f"with α = {shown['margin']:.2f}" if number else "without a margin", kind)]
+    marks.append(text(RIGHT, y - 32, f"AP {average_precision(seen, relevant):.2f}, gap {size:+.2f}", kind, "end"))
+    marks.append(bar(across(low), y - 12, max(across(low + size) - across(low), 0), 24, "area"))
+    marks += lettered([across(score) for score in seen], y, LEFT, RIGHT, relevant)
+    mean_ap = f"mean AP of 24 shakes {shown['shaken'][number]:.2f}"
+    if not shown["turn"]:
+        return [*marks, text(LEFT, y + 18, mean_ap, "small")]
+    told, moved = passing(lane, seen, relevant)
+    for i, score in enumerate(lane):
+        way = [(across(score), y + 28), (across(seen[i]), y)]
+        marks.append(line(way, ("positive" if relevant[i] else "negative") if i in moved else "grey thin"))
+    marks += [text(LEFT, y + 27, "as learnt", "small"), text(LEFT, y + 45, told)]
+    return [*marks, text(LEFT, y + 62, mean_ap, "small")]
 
 
 def words(shown):

@@ -138,14 +138,18 @@ def axes(box, across, up):
 
 
 def apart(places, gap, low, high):
-    """Where words stand that are wanted at these places: neighbours that would touch move aside, both by half."""
-    moved, order = list(places), sorted(range(len(places)), key=lambda i: places[i])
-    for _ in range(40):
-        for i, j in zip(order, order[1:]):
-            lack = max(gap - moved[j] + moved[i], 0) / 2
-            moved[i] -= lack
-            moved[j] += lack
-        moved = [min(max(place, low), high) for place in moved]
+    """Where words stand that are wanted at these places: those that would touch move aside together."""
+    order, pools, last = sorted(range(len(places)), key=lambda i: places[i]), [], high - gap * (len(places) - 1)
+    for k, i in enumerate(order):
+        at, count = places[i] - gap * k, 1
+        while pools and pools[-1][0] > at:
+            other, more = pools.pop()
+            at = (at * count + other * more) / (count + more)
+            count += more
+        pools.append((at, count))
+    starts, moved = [min(max(at, low), last) for at, count in pools for _ in range(count)], list(places)
+    for k, i in enumerate(order):
+        moved[i] = starts[k] + gap * k
     return moved
 
 
@@ -156,6 +160,16 @@ def stacked(places, gap):
         taken = [levels[k] for k in range(i) if abs(places[k] - place) < gap]
         levels.append(next(k for k in range(i + 1) if k not in taken))
     return levels
+
+
+def lettered(places, y, low, high, relevant, size=8):
+    """Items with their letters above a line at y; neighbours move aside, and a stem leads to where each stands."""
+    marks, beside = [line([(low, y), (high, y)], "axis")], apart(places, 2 * size + 1, low, high)
+    for i, x in enumerate(places):
+        above, kind = y - 2 * size, "onto" if relevant[i] else "negative"
+        marks += [line([(x, y), (beside[i], above)]), item(beside[i], above, relevant[i], size)]
+        marks.append(text(beside[i], above + 4, NAMES[i], f"{kind} small", "middle"))
+    return marks
 
 
 def _joined(points):

@@ -59,12 +59,13 @@ class Live:
     def inside(self) -> str:
         """The HTML of the explorable's figure: without scripts a picture, its description and its caption."""
         first, printed = self(), self.printed()
+        most = {name: html.escape(max(first[name], printed[name], key=len)) for name in ("found", "says")}
         data = json.dumps(first, ensure_ascii=False).replace("<", "\\u003c")
         return (
             f"<figcaption>{html.escape(self.caption)}</figcaption>{self._guess(first['ask'])}"
             f'<div class="explorable-controls" role="group" aria-label="{html.escape(self.caption)}" hidden></div>'
-            f'<p class="told" role="status"></p>{self.svg()}'
-            f'<p class="says" role="status">{html.escape(first["says"])}</p>'
+            f'<p class="told" role="status" data-most="{most["found"]}"></p>{self.svg()}'
+            f'<p class="says" role="status" data-most="{most["says"]}">{html.escape(first["says"])}</p>'
             f'<p class="printed">{html.escape(printed["found"] + " " + printed["says"])}</p>'
             f'<p class="trouble" role="status" hidden></p><script type="application/json">{data}</script>'
         )

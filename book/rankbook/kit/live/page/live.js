@@ -67,18 +67,18 @@
       const buttons = [...scene.buttons, { label: "Start anew", changes: first.state, pressed: null, locked: false }];
       buttons.forEach((one, i) => showButton((controls.children[i] ?? newButton()), one));
       while (controls.children.length > buttons.length) controls.lastChild.remove();
-      figure.classList.toggle("moving", Boolean(held || scene.state.playing));
+      write(told, scene.found);
+      write(says, scene.says);
+      [told, says].forEach((one) => put(one, { "aria-busy": Boolean(held || scene.state.playing) }));
       const state = (figure.dataset.state = JSON.stringify(scene.state));
       figure.classList.toggle("moved", state !== JSON.stringify(first.state)); // else the end is printed, live.css
     };
 
-    /* The picture in words follows when a handle is let go and at the end of a run: that is when a screen reader speaks. */
+    /* A screen reader speaks of the picture when a handle is let go and at the end of a run. */
     const settle = () => {
       keep();
       if (held || shown.state.playing) return;
-      write(told, shown.found);
-      write(says, shown.says);
-      figure.classList.remove("moving");
+      [told, says].forEach((one) => put(one, { "aria-busy": false }));
       if (!handles.contains(document.activeElement)) handles.append(...inOrder());
     };
     /* Tab leads along a row from the left and down a column from the top, wherever the reader has moved what. */

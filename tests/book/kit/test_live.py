@@ -164,6 +164,8 @@ def test_collapse_leaves_a_gap_of_the_margin_and_a_shake_moves_what_is_seen_and_
     for number, lane in enumerate(end["lanes"]):
         seen = [reference.average_precision(collapse.noisy(lane, one["turn"]), end["relevance"]) for one in shaken]
         assert sum(seen) / 24 == pytest.approx(end["shaken"][number])
+    told, pairs = collapse.passing([0.6, 0.5, 0.3, 0.2], [0.4, 0.5, 0.3, 0.45], [True, True, False, False])
+    assert (told, pairs) == ("D passes A", [3, 0]), "B passes A, and C and D change places: AP sees neither"
 
 
 @pytest.mark.parametrize("freedom", [2, 3.5, 9, 40])
@@ -204,6 +206,8 @@ def test_hunt_finds_nothing_where_the_theorem_holds_and_something_where_it_does_
         for scores in lists:
             state = hunt.hunt({**state, "scores": scores})["state"]
         assert (state["best"] is None) == bound, (start, offset)
+        red = "where A breaks" in str(hunt.hunt({**hunt.START, "start": start, "offset": offset})["marks"])
+        assert red != bound, "the picture marks where to look"
     assert state["best"]["gap"] < 0
 
 

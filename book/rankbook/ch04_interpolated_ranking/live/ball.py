@@ -31,7 +31,7 @@ def ball(state):
     if KEPT["log_lam"] != log_lam:
         KEPT["log_lam"] = log_lam
         KEPT["cells"] = landscape(lambda y: interpolated(y, WEIGHTS, lam), CELLS, MAP)
-    marks = [*KEPT["cells"], *key(MAP[0] + 250, 16, f"the loss {LOWEST:g}", f"{HIGHEST:g}")]
+    marks = [*KEPT["cells"], *key(MAP[0] + 250, 16, f"the loss ≤ {LOWEST:g}", f"{HIGHEST:g}")]
     if steps and not still:
         way = [place(point, MAP) for point in trail[: steps + 1]]
         marks += [line(way, "under"), line(way, "ink thick"), dot(*way[-1], "found", 6)]

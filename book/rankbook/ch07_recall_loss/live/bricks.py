@@ -35,7 +35,7 @@ def bricks(state):
     marks += drawn
     for i in members:
         x, push = scaled(y[i], 0, 1, LEFT, RIGHT), weights[found[i] - 1] if found[i] else 0.0
-        marks.append(arrow(x, 64, min(x + 60 * push, RIGHT), 64, "gradient"))
+        marks.append(arrow(x, 80, min(x + 60 * push, RIGHT), 80, "gradient"))
     for k, weight in enumerate(weights):
         x = 80 + 76 * k
         top = scaled(weight, 0, 1, BARS[1], BARS[0])

@@ -37,7 +37,7 @@ def tiles(state):
     buttons = [button("Compare from here", {"before": values})]
     fine, hierarchical = [values[k] - before[k] for k in (0, 2)]
     found = f"They disagree: AP of owls {fine:+.2f}, H-AP {hierarchical:+.2f}." if fine * hierarchical < -1e-6 else ""
-    return scene(shown, 410, marks, handles, buttons, words(values, before), found)
+    return scene(shown, 446, marks, handles, buttons, words(values, before), found)
 
 
 def metrics(y, levels):
@@ -77,11 +77,9 @@ def bars(values, before):
 
 
 def prices(y, levels):
-    """What H-AP would gain or lose if two neighbours in the ranking changed places."""
+    """By how much H-AP and AP would rise or fall if two neighbours in the ranking changed places."""
     here, placed = metrics(y, levels), order(y)
-    marks = [text(14, 322, "price of exchanging neighbours: H-AP dark, AP of owls grey", "small")]
-    for change in (0.3, 0, -0.3):
-        marks.append(text(LEFT - 10, 366 - 80 * change, f"{change:+.1f}" if change else "0", "small", "end"))
+    marks = [text(14, 318, "change if neighbours change places", "")]
     for k in range(len(placed) - 1):
         first, second = placed[k], placed[k + 1]
         swapped = list(levels)
@@ -89,11 +87,13 @@ def prices(y, levels):
         swapped[second] = levels[first]
         there = metrics(y, swapped)
         x = RIGHT - 30 - 66 * k
-        marks.append(text(x - 10, 404, f"{k + 1} ↔ {k + 2}", "small", "middle"))
-        for number, kind, at in ((2, "ink", -20), (0, "grey", 0)):
+        marks.append(text(x - 2, 404, f"{k + 1} ↔ {k + 2}", "small", "middle"))
+        for number, kind, at, row in ((2, "ink", -20, 422), (0, "grey", 0, 440)):
             change = there[number] - here[number]
             size = scaled(abs(change), 0, 0.3, 0, 24)
             marks.append(bar(x + at, 362 - (size if change > 0 else 0), 16, size, kind))
+            marks.append(text(x - 2, row, f"{change:+.2f}" if abs(change) > 0.005 else "0", "small", "middle"))
+            marks += [] if k else [text(14, row, METRICS[number], "small")]
     return [*marks, line([(LEFT, 362), (RIGHT, 362)], "axis")]
 
 

@@ -1,7 +1,9 @@
 """Chapter 17: two rankers side by side, and whom each of them pushes."""
 
+import math
+
 from rankbook.kit.live.hands import along, ask, button, listed, scene, slider
-from rankbook.kit.live.marks import NAMES, arrow, item, line, span, text
+from rankbook.kit.live.marks import NAMES, apart, arrow, lettered, span, text
 from rankedu.reference import identity_gradient, rank, rank_gradient
 
 START = {
@@ -15,7 +17,7 @@ START = {
 #: A perfect list.
 TELLING = {"scores": [0.5, 0.9, 0.3, 0.2, 0.8]}
 LEFT, RIGHT, LONGEST = 48, 432, 44
-LANES = (178, 274)
+LANES = (190, 286)
 across = span(0, 1, LEFT, RIGHT)
 
 
@@ -36,12 +38,13 @@ def whom(state):
     move = along("x", "log_lam", None, -1.5, 1, LEFT, RIGHT)
     track, knob = slider("λ", f"λ = {lam:.2f}", state["log_lam"], 116, move)
     marks += [text(LEFT, 18, "scores; the loss is the sum of the ranks of the discs"), *track]
+    longest = max([abs(step) for lane in steps for step in lane])
     titles = [
-        "Algorithm 1",
+        "Algorithm 1; arrows: logarithm of the step" if state["guess"] else "Algorithm 1",
         "identity, mean taken out" if state["project"] == "mean" else "identity, mean and length taken out",
     ]
     for number, y_of_lane in enumerate(LANES):
-        marks += lane(titles[number], y_of_lane, y, relevant, steps[number], state["guess"] != "")
+        marks += lane(titles[number], y_of_lane, y, relevant, steps[number], longest if state["guess"] else 0)
     right = ["identity"] if perfect and pushed[1] and not pushed[0] else []
     right = ["neither"] if perfect and not pushed[1] else right
     question = ask(
@@ -51,21 +54,23 @@ def whom(state):
         button("Mean taken out", {"project": "mean"}, state["project"] == "mean"),
         button("And the length", {"project": "std"}, state["project"] == "std"),
     ]
-    return scene(shown, 326, marks, [*handles, knob], buttons, words(shown), "", question)
+    return scene(shown, 346, marks, [*handles, knob], buttons, words(shown), "", question)
 
 
-def lane(title, height, y, relevant, steps, asked):
-    """The items once more, each with its step; the longest of a lane is as long as that of the other."""
-    longest = max([abs(step) for step in steps])
-    marks = [text(LEFT, height - 26, title, "small"), line([(LEFT, height), (RIGHT, height)], "axis")]
-    for i, score in enumerate(y):
-        marks.append(item(across(score), height, relevant[i], 5))
-        if asked and longest > 1e-9:
-            x, y_of_arrow = across(score), height + 13 + 7 * i
-            reach = x + LONGEST * steps[i] / longest
-            marks.append(arrow(x, y_of_arrow, reach, y_of_arrow, "positive" if relevant[i] else "negative"))
-    if asked and longest <= 1e-9:
-        marks.append(text(RIGHT, height - 26, "pushes nobody", "small", "end"))
+def lane(title, height, y, relevant, steps, longest):
+    """The items once more, each with its step once they shall be seen: longest is that of both lanes."""
+    places = [across(score) for score in y]
+    marks = [text(LEFT, height - 30, title, "small"), *lettered(places, height, LEFT, RIGHT, relevant)]
+    numbers = apart(places, 44, LEFT, RIGHT)
+    for i, x in enumerate(places if longest else []):
+        size, y_of_arrow = LONGEST * math.log1p(abs(steps[i])) / math.log1p(longest), height + 8 + 6 * i
+        kind = "positive" if relevant[i] else "negative"
+        marks.append(arrow(x, y_of_arrow, x + (size if steps[i] > 0 else -size), y_of_arrow, kind))
+        marks.append(
+            text(
+                numbers[i], height + 50, f"{steps[i]:+.2g}" if abs(steps[i]) > 1e-9 else "0", f"{kind} small", "middle"
+            )
+        )
     return marks
 
 

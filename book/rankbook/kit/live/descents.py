@@ -7,7 +7,7 @@ from rankedu.reference import rank, rank_among, rank_gradient
 #: Six scores as a ball moves to the right and upwards, and the weight that the loss gives each rank.
 AXES = [[0.9, -0.2, -1.0, 0.5, 0.1, -0.4], [-0.3, 1.0, 0.2, 0.7, -0.9, -0.6]]
 HOME, WEIGHTS = [0.1, -0.2, 0.3, 0.05, -0.1, -0.15], [0.3, 0.1, -0.25, -0.3, 0.2, -0.05]
-FAR, LOWEST, HIGHEST = 1.6, -1.5, 2.1
+FAR, LOWEST, HIGHEST = 1.6, -1.4, 2.1
 
 
 def ap_gradient(y, relevant, lam):

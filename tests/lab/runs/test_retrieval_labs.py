@@ -189,6 +189,11 @@ def test_a_run_knows_its_code_by_what_it_imports(tmp_path, monkeypatch):
     (package / "part").mkdir()
     (package / "part" / "c.py").touch()
     assert codes._many(["rankedu.", None, ".c"]) == {"rankedu.part.c"}, "f'rankedu.{name}.c'"
+    (style := package / "page.css").write_text("a {", encoding="utf-8")
+    other = codes.hashed([style])
+    style.write_text("b {", encoding="utf-8")
+    codes._counted.cache_clear()
+    assert codes.hashed([style]) != other, "of what is no Python all counts"
     with pytest.raises(ValueError, match=r"module must be of rankedu, got 'rankedu\.d'"):
         codes.code_hash("rankedu.d")
     codes.code_hash.cache_clear()

@@ -319,7 +319,7 @@ def test_a_guess_unlocks_the_run_is_kept_and_is_answered_with_what_has_happened_
     start.click()
     told = "Your frame is right on 49 % of the map: not there. Sorted, of each map: blackbox 32 %, sigmoid 52 %,"
     expect(told_of).to_contain_text(told)
-    expect(told_of).to_contain_text("Stuck: its steps")
+    expect(page.locator(".says")).to_contain_text("Stuck: its steps")
     expect(page.locator(".marks")).to_contain_text("sigmoid, τ = 0.04: stuck")
     assert told_of.get_attribute("role") == "status" and page.get_by_label("just show me").is_disabled()
     items = page.locator(".marks .positive[r='5.0'], .marks .negative[width='8.0']")

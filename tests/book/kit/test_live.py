@@ -139,6 +139,8 @@ def test_a_map_of_descend_has_what_a_descent_from_each_cell_comes_to_and_a_frame
         assert end["maps"][method][row][column] == pytest.approx(value, abs=0.03), (method, row, column)
     assert set(end["maps"][2][0]) == {1}, "the blind walk sorts from everywhere"
     assert "% of the map: right" in descend.descend(end)["found"]
+    coarse = str(descend.descend({**end, "logs": [0.7, -1.4]})["marks"])
+    assert "λ = 5: sorted" in coarse and "AP 1.00, its cell 0.37" in coarse, "words are of the ring, not of its cell"
     moved = descend.descend({**end, "scores": [*end["scores"][:held], 0.9]})
     assert moved["state"]["maps"] == end["maps"] and moved["state"]["reached"] == [1, 1, 1], "the rings replay it"
     assert not descend.descend({**end, "held": 0})["state"]["maps"][0][0], "another item's map isn't known yet"

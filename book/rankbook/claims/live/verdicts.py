@@ -27,7 +27,7 @@ KEPT: dict[str, list[object]] = {"of": [], "first": []}  # what fell first, of t
 
 
 def verdicts(state):
-    """Which verdict falls first, and what would bring it back? Bet, take runs away, then drag what else decides."""
+    """Which verdict falls first? Bet, take runs away, then drag what else decides."""
     of = [state["factor"], state["log_alpha"], state["turn"]]
     gone = run(state, STEPS, of)
     over, just = gone["steps"] == STEPS, state["playing"] and state["tick"]

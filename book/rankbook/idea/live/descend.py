@@ -5,6 +5,7 @@ from rankbook.kit.live.hands import RUN, along, ask, handle, listed, run, run_bu
 from rankbook.kit.live.marks import (
     NAMES,
     axes,
+    bar,
     counted,
     dot,
     item,
@@ -24,25 +25,21 @@ START = {
     "scores": [0.93, 0.84, 0.72, 0.63, 0.53, 0.44, 0.3, 0.12],
     "relevance": [False, False, True, False, True, False, False, True],
     "held": 7,
-    "logs": [0.7, -1.4],
+    "logs": [0.9, -1.4],
     "frame": [0.35, -2.1, 0.9, -1.0],
     "framed": [],
 }
 METHODS, SIGNS = ["blackbox", "sigmoid", "blind walk"], ["λ", "τ"]
 LOGS, TICKS = [[-1, 2], [-2.4, -0.2]], [["0.1", "100"], ["0.004", "0.6"]]
 RATE, STEPS, ACROSS, ROWS, LOW, ENOUGH = 0.02, 150, 40, [7, 7, 1], 0.36, 0.85
-MEANT = {
-    "stuck": "Stuck: its steps are too short to be seen.",
-    "never moved": "Never moved: its gradient is 0 from the start.",
-    "still moving": "Still moving: neither sorted nor at rest.",
-}
-LEFT, RIGHT, TOP, BOTTOM, LINE, LANES, SIDE = 46, 446, 22, 66, 102, [157, 283, 409], 10
+FATES = {"sorted": 46, "stuck": 122, "never moved": 192, "still moving": 312}  # and where its key stands
+LEFT, RIGHT, TOP, BOTTOM, LINE, LANES, SIDE = 46, 446, 22, 64, 98, [157, 283, 409], 10
 across = span(0, 1, LEFT, RIGHT)
-KEPT: dict[str, list[object]] = {"of": [], "ends": []}  # what the last list's descents come to, column by column
+KEPT: dict[str, list[object]] = {"of": [], "ends": []}  # AP and fate of the last list's descents, column by column
 
 
 def descend(state):
-    """From where does which optimiser sort these? Answer first, then press Start, then drag the rings."""
+    """Which optimiser sorts these, from where? Frame, press Start, drag the rings."""
     y, relevant, held, logs, frame = [state[name] for name in ("scores", "relevance", "held", "logs", "frame")]
     of = [held, *y[:held], *y[held + 1 :]]
     gone = run(state, STEPS, of)
@@ -50,7 +47,8 @@ def descend(state):
     framed = state["framed"] if steps else list(frame)  # what is seen can't be guessed any more
     lanes = [descended(number, y, relevant, logs, steps) for number in range(len(METHODS))]
     value, reached = average_precision(y, relevant), [average_precision(lane, relevant) for lane in lanes]
-    maps, name = mapped(y, relevant, held, of, ACROSS * steps // STEPS), NAMES[held]
+    maps, kinds = mapped(y, relevant, held, of, ACROSS * steps // STEPS)
+    name = NAMES[held]
     shown = {**state, **gone, "framed": framed, "average_precision": value, "lanes": lanes, "reached": reached}
     shown = {**shown, "maps": maps}
     marks, handles = listed(y, relevant, LINE, LEFT, RIGHT, None, "held")
@@ -60,7 +58,10 @@ def descend(state):
         end = f": {fates[number]}" if over else ""
         strength = f", {SIGNS[number]} = {10 ** logs[number]:.2g}" if number < 2 else ""
         marks += lane_marks(number, lanes[number], relevant, f"{method}{strength}{end}", maps[number])
-        marks += [text(RIGHT, LANES[number] + 19, f"AP {reached[number]:.2f}", "", "end")] if steps else []
+        marks.append(hatched(kinds[number], LEFT, LANES[number] + 24))
+        cell = beneath(maps[number], number, y[held], logs) if over else reached[number]
+        other = f", its cell {cell:.2f}" if abs(cell - reached[number]) > 0.005 else ""
+        marks += [text(RIGHT, LANES[number] + 19, f"AP {reached[number]:.2f}{other}", "", "end")] if steps else []
         if number < 2:
             x, up = across(y[held]), height(number, logs[number])
             marks.append(dot(x, up, "found", 6))
@@ -70,11 +71,12 @@ def descend(state):
     if state["guess"] != "skip":
         drawn, corners = framing(frame, name)
         marks, handles = [*marks, *drawn], [*handles, *corners]
-    found = ends_said(state["guess"], framed, maps, fates) if over else ""
-    wanted = f"Frame, in the sigmoid's map, from where {name} and with which τ it will sort them, or"
-    question = ask(wanted, [], "", ["so"] if over else [])
+    for kind, x in FATES.items():
+        marks += [bar(x, 450, SIDE, SIDE, "shade7"), hatched([[kind]], x, 450), text(x + 15, 459, kind, "small")]
+    found = ends_said(state["guess"], framed, maps) if over else ""
+    question = ask("Frame where the sigmoid will sort them, or", [], "", ["so"] if over else [])
     says = words(y, relevant, value, reached, steps)
-    return scene(shown, 447, marks, handles, [run_button(shown, STEPS)], says, found, question)
+    return scene(shown, 466, marks, handles, [run_button(shown, STEPS)], says, found, question)
 
 
 def framing(frame, name):
@@ -145,7 +147,7 @@ def fate(number, lane, y, relevant, logs):
 
 
 def mapped(y, relevant, held, of, columns):
-    """AP after all steps in the first columns of each method's map: its rows from the top, the held item across."""
+    """AP and fate after all steps in the first columns of each map: rows from the top, the held item across."""
     if KEPT["of"] != of:
         KEPT["of"] = of
         KEPT["ends"] = []
@@ -154,16 +156,43 @@ def mapped(y, relevant, held, of, columns):
         ends = [[reach(number, row, moved, relevant) for row in range(n)] for number, n in enumerate(ROWS)]
         KEPT["ends"].append(ends)
     ends = KEPT["ends"][:columns]
-    return [[[end[number][row] for end in ends] for row in range(n)] for number, n in enumerate(ROWS)]
+    both = [
+        [[[end[number][row][k] for end in ends] for row in range(n)] for number, n in enumerate(ROWS)] for k in (0, 1)
+    ]
+    return both[0], both[1]
 
 
 def reach(number, row, y, relevant):
     logs = [high - (high - low) * (row + 0.5) / n for (low, high), n in zip(LOGS, ROWS)]
-    return average_precision(descended(number, y, relevant, logs, STEPS), relevant)
+    lane = descended(number, y, relevant, logs, STEPS)
+    return [average_precision(lane, relevant), fate(number, lane, y, relevant, logs)]
 
 
-def ends_said(guess, frame, maps, fates):
-    """How right the frame is, how much of its map each method sorts, and what the words for its end mean."""
+def beneath(rows, number, score, logs):
+    """What the map has where the ring stands: the value in the middle of its cell."""
+    high, row = LOGS[number][1] if number < 2 else 0, 0
+    if number < 2:
+        row = min(int((high - logs[number]) / (high - LOGS[number][0]) * ROWS[number]), ROWS[number] - 1)
+    return rows[row][min(int(score * ACROSS), ACROSS - 1)]
+
+
+def hatched(kinds, left, top):
+    """A sign on each cell of a map for what has become of it; what is sorted has none."""
+    way = ""
+    for row, values in enumerate(kinds):
+        for column, kind in enumerate(values):
+            x, y = left + SIDE * column, top + SIDE * row
+            if kind == "stuck":
+                way += f"M{x:d} {y + SIDE:d}l{SIDE:d} -{SIDE:d}"
+            elif kind == "never moved":
+                way += f"M{x + 4:d} {y + 5:d}h2"
+            elif kind == "still moving":
+                way += f"M{x + 1:d} {y + 5:d}h8"
+    return ["path", {"class": "hatch", "d": way}, ""]
+
+
+def ends_said(guess, frame, maps):
+    """How right the frame is, and how much of its map each method sorts."""
     shares = [sum([value == 1 for row in rows for value in row]) / (ACROSS * len(rows)) for rows in maps]
     said = ", ".join([f"{name} {100 * share:.0f} %" for name, share in zip(METHODS, shares)])
     right, (low, high), (left, bottom, to_left, to_bottom) = 0, LOGS[1], frame
@@ -176,8 +205,7 @@ def ends_said(guess, frame, maps, fates):
     right = right / (ACROSS * ROWS[1])
     verdict = "right" if right >= ENOUGH else "not there"
     told = f"Your frame is right on {100 * right:.0f} % of the map: {verdict}. " if guess == "frame" else ""
-    meant = " ".join([words for name, words in MEANT.items() if name in fates])
-    return f"{told}Sorted, of each map: {said}. By its own gradient, AP never moved. {meant}"
+    return f"{told}Sorted, of each map: {said}. By its own gradient, AP never moved."
 
 
 def staircase(y, relevant, held):
@@ -215,7 +243,8 @@ def words(y, relevant, value, reached, steps):
     """The picture for those who do not see it."""
     inside = ", ".join([f"{NAMES[i]} {y[i]:.2f}" for i in range(len(y)) if relevant[i]])
     lanes = ", ".join([f"{name} {ap:.2f}" for name, ap in zip(METHODS, reached)])
-    end = f" AP after {counted(steps, 'step')} of gradient descent: {lanes}." if steps else ""
+    meant = "Stuck: its steps are too short to be seen. Never moved: its gradient is 0 from the start."
+    end = f" AP after {counted(steps, 'step')} of gradient descent: {lanes}. {meant}" if steps else ""
     return (
         f"Eight items on a line of scores, {sum(relevant)} of them relevant: {inside}. Average precision (AP) is "
         f"{value:.2f}.{end}"

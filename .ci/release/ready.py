@@ -3,7 +3,8 @@
 `python .ci/release/ready.py` looks at `pyproject.toml`, `CITATION.cff` and `CHANGELOG.md`, and writes what follows from
 them: `.zenodo.json`, which an archive reads for a DOI, and `repository-code` in `CITATION.cff`. With `--out release`
 the built book goes to `release/site`, once under its version and once as *latest*, and into one archive beside it. On a
-tag of GitHub, tag and repository have to agree with the files. Leaves with 1 if anything is left to do.
+tag of GitHub, tag and repository have to agree with the files. Leaves with 1 if anything is left to do. What is open in
+`paper/paper.md` is told, too, and keeps nobody from a release: the paper is sent after it.
 """
 
 import argparse
@@ -62,6 +63,14 @@ def left(project: str, about: dict[str, Any], changes: str, on: dict[str, str]) 
     return found
 
 
+def left_in_paper(paper: str, about: dict[str, Any]) -> list[str]:
+    """What is open in the paper, and who of its authors is not among those of CITATION.cff, or the other way round."""
+    found = re.findall(r'TO FILL IN: ([^"*\n]+)', paper)
+    cited = {f"{one['given-names']} {one['family-names']}" for one in about["authors"] if "given-names" in one}
+    named = {one["name"] for one in yaml.safe_load(paper.split("---\n")[1])["authors"] if "TO FILL" not in one["name"]}
+    return found + [f"{one}: an author there, or in CITATION.cff, and not in both" for one in sorted(named ^ cited)]
+
+
 def write(path: Path, text: str) -> list[str]:
     """Write what follows from other files; says so if it was not there, because it has to be committed."""
     if path.exists() and path.read_text(encoding="utf-8") == text:
@@ -101,6 +110,8 @@ def main() -> int:
         lay_out(HTML, given.out, str(about["version"]))
         print(f"laid out in {given.out}: the site, and the book as an archive")
     print("\n".join(["Left to do:", *(f"  {one}" for one in to_do)]) if to_do else "Nothing is left but to send it.")
+    if unwritten := left_in_paper((ROOT / "paper" / "paper.md").read_text(encoding="utf-8"), about):
+        print("\n".join(["Before paper/paper.md is sent to a journal, fill in:", *(f"  {one}" for one in unwritten)]))
     return bool(to_do)
 
 

@@ -55,6 +55,7 @@ def test_what_follows_from_the_two_files_is_written_once_and_is_current_here(rea
     address = (ready.ADDRESS.search((ROOT / "pyproject.toml").read_text(encoding="utf-8")) or ["", ""])[1]
     assert json.loads((ROOT / ".zenodo.json").read_text(encoding="utf-8")) == ready.archived(cited, address)
     shutil.copy(ROOT / "CHANGELOG.md", tmp_path)
+    shutil.copytree(ROOT / "paper", tmp_path / "paper")
     filled = {key: value for key, value in cited.items() if key != "repository-code"} | {"authors": [JO]}
     (tmp_path / "CITATION.cff").write_text(yaml.safe_dump(filled, sort_keys=False), "utf-8")
     (tmp_path / "pyproject.toml").write_text(PROJECT, "utf-8")
@@ -62,7 +63,12 @@ def test_what_follows_from_the_two_files_is_written_once_and_is_current_here(rea
     monkeypatch.setattr("sys.argv", ["ready.py"])
     monkeypatch.setattr("os.environ", {})
     assert [ready.main(), ready.main()] == [True, False]
-    assert "Nothing is left but to send it." in capsys.readouterr().out
+    told = capsys.readouterr().out.partition("Nothing is left but to send it.\n")[2]
+    assert (
+        told.startswith("Before paper/paper.md is sent") and "ORCID" in told and "Jo Doe: an author there, or" in told
+    )
+    paper = "---\nauthors:\n  - {name: Jo Doe}\n---\nAll is written."
+    assert ready.left_in_paper(paper, filled) == []
     assert yaml.safe_load((tmp_path / "CITATION.cff").read_text("utf-8"))["repository-code"] == GITHUB
     made = json.loads((tmp_path / ".zenodo.json").read_text("utf-8"))
     assert made["creators"] == [{"name": "Doe, Jo", "orcid": "0000-0001"}]

@@ -10,7 +10,8 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +25,7 @@ from rankbook.kit import style
 from rankbook.kit.explorable import all_explorables
 from rankedu.files import written
 from tools.notebooks.closure import files_of, fingerprint
+from tools.site import discovery
 from tools.site.mathml import mathml
 from tools.site.paper import HTML, to_pdf
 from tools.site.reading import chapters
@@ -35,7 +37,8 @@ VECTORS = HTML.parent / "cache" / "vectors"
 #: What a page without a hand and without scripts has no use for.
 _IDLE = (
     "script, noscript, style, input, button, .headerlink, .copybtn, .explorable-controls, .guess, .trouble, [hidden], "
-    ".explorable-goals, .prediction, svg.live > .marks, figure > .says, .prev-next-footer, #jb-print-docs-body"
+    ".explorable-goals, .prediction, svg.live > .marks, figure > .says, .prev-next-footer, #jb-print-docs-body, "
+    "svg:not([xmlns]), summary > .expanded"
 )
 _TEX = re.compile(r"\\[(\[](.*)\\[)\]]", re.DOTALL)
 
@@ -80,6 +83,7 @@ def pages(names: list[str]) -> list[Page]:
             idle.decompose()
         for formula in body.select(".math"):
             set_formula(formula)
+        mend(body)
         seen: set[str] = set()
         for element in body.select("[id]"):  # Sphinx gives one identifier to all proofs without a label
             if element["id"] in seen:
@@ -103,6 +107,22 @@ def set_formula(formula: Tag) -> None:
     formula.extend([*([number] if number else []), *made.contents])
 
 
+def mend(body: Tag) -> None:
+    """Put right what a browser forgives and XHTML does not."""
+    for picture in body.select("svg[viewbox]"):  # the parser of HTML reads all names in small letters
+        picture["viewBox"] = picture.attrs.pop("viewbox")
+    for fraction in body.select("mfrac[displaystyle]"):
+        around = BeautifulSoup(features="html.parser").new_tag("mstyle", attrs=fraction.attrs)
+        fraction.attrs = {}
+        fraction.wrap(around)
+    for paragraph in body.select("p:has(> p, > div)"):
+        paragraph.unwrap()
+    for word in body.select("summary > p"):
+        word.name = "span"
+    for cited in body.select("[role=doc-biblioentry]"):
+        del cited["role"]
+
+
 def vector(label: str, module: str, draw: Callable[[], bytes | None]) -> Path | None:
     """The file of a picture's lines, drawn if what draws it has changed; None if it cannot be drawn alone."""
     path = VECTORS / f"{label}-{fingerprint(*files_of(module))}.svg"
@@ -110,7 +130,7 @@ def vector(label: str, module: str, draw: Callable[[], bytes | None]) -> Path | 
         if (made := draw()) is None:
             return None
         VECTORS.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(made)
+        path.write_bytes(re.sub(rb' id="image\w+"', b"", made))  # the same for two pictures that are alike
     return path
 
 
@@ -122,7 +142,7 @@ def sharpen(page: Page) -> None:
         image = page.body.select_one(f"figure#{label} img")
         if image and (path := vector(label, f"rankbook.ch{stems[page.name]}.figures", one.svg)):
             image.attrs = {"src": path.as_uri(), "alt": image.get("alt", "")}
-    moving = {one.name: one for one in all_explorables().values()}
+    moving, site = {one.name: one for one in all_explorables().values()}, discovery.site()
     for figure in page.body.select("figure.explorable"):
         name = str(figure["id"]).removeprefix("explorable-")
         if one := moving.get(name):
@@ -130,8 +150,11 @@ def sharpen(page: Page) -> None:
             figure.img.attrs = {"src": path.as_uri(), "alt": figure.img.get("alt", "")}
         for printed in figure.select(".printed"):
             printed["class"] = "at-its-end"
-        told = f'<p class="moves">It moves on the page {page.name}.html of the built book.</p>'
-        figure.append(BeautifulSoup(told, "html.parser"))
+        figure.attrs = {key: figure[key] for key in ("class", "id")}
+        where = f"{page.name}.html"
+        place = f"{site}{where}#{figure['id']}"
+        told = f'at <a href="{place}">{place}</a>' if site else f"on the page {where} of the built book"
+        figure.append(BeautifulSoup(f'<p class="moves">It moves {told}.</p>', "html.parser"))
 
 
 def lead(page: Page, inside: dict[str, Page], target: Callable[[Page, str], str]) -> None:
@@ -202,7 +225,8 @@ def as_epub(book: list[Page], out: Path) -> Path:
         for page in book:
             made.writestr(f"book/{page.key}.xhtml", filled("epub/page.xhtml", page=page))
         for name in ("contents.xhtml", "book.opf"):
-            told = {"title": TITLE, "pages": book, "files": files, "version": version("rankedu"), "built": built}
+            told = {"pages": book, "files": files, "version": version("rankedu"), "authors": discovery.authors()}
+            told |= {"title": TITLE, "built": built}
             made.writestr(f"book/{name}", filled(f"epub/{name}", **told))
     return out
 
@@ -215,8 +239,8 @@ def main() -> None:
     if not (HTML / "build.json").exists():
         raise SystemExit("the book must be built first: run `make book`")
     out.mkdir(parents=True, exist_ok=True)
+    book = pages(contents())
+    for page in tqdm(book, unit="page", disable=None):
+        sharpen(page)
     for make, name in ((as_epub, "book.epub"), (as_pdf, "book.pdf")):
-        book = pages(contents())
-        for page in tqdm(book, unit="page", disable=None):
-            sharpen(page)
-        print(make(book, out / name), flush=True)
+        print(make([replace(page, body=copy(page.body)) for page in book], out / name), flush=True)

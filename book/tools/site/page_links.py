@@ -103,7 +103,8 @@ def add_context(app: Any, page: str, template: str, context: dict[str, Any], doc
 
 def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give the header the buttons that launch a page, fetch its notebooks and report a mistake, where there are any."""
-    shown, told = context["about_page"], "A Jupyter notebook, to be run where rankedu is installed"
+    shown = context["about_page"]
+    told = "A Jupyter notebook" + ("" if shown["launch"] else ", to be run where rankedu is installed")
     launch = [
         _button(name, f"Run this page on {name}, with live sliders", "fa-solid fa-play", url)
         for name, url in shown["launch"].items()

@@ -108,7 +108,7 @@ def set_formula(formula: Tag) -> None:
 
 
 def mend(body: Tag) -> None:
-    """Put right what a browser forgives and XHTML does not."""
+    """Put right what a browser forgives and XHTML does not; leave out what says nothing."""
     for picture in body.select("svg[viewbox]"):  # the parser of HTML reads all names in small letters
         picture["viewBox"] = picture.attrs.pop("viewbox")
     for fraction in body.select("mfrac[displaystyle]"):
@@ -121,6 +121,8 @@ def mend(body: Tag) -> None:
         word.name = "span"
     for cited in body.select("[role=doc-biblioentry]"):
         del cited["role"]
+    for plain in body.select("pre :is(.n, .nn, .p, .w)"):  # as dark as the text around them
+        plain.unwrap()
 
 
 def vector(label: str, module: str, draw: Callable[[], bytes | None]) -> Path | None:

@@ -1,7 +1,8 @@
 """What a teacher hands out: `python book/tools handouts --out handouts`.
 
 `answers.pdf` has the answers to all exercises and self-tests, away from the questions; `formulas.pdf` is one page;
-`questions.gift` is for a quiz system; `chapters/` has an archive for each chapter with its figures and equations.
+`questions.gift` is for Moodle, `questions-qti.zip` for Canvas; `chapters/` has an archive for each chapter with its
+figures and equations.
 """
 
 import argparse
@@ -132,5 +133,6 @@ def main() -> None:
     print(print_html(answers(), folder / "answers.pdf"))
     (folder / "questions.gift").write_text(question_bank.as_gift(), encoding="utf-8")
     print(folder / "questions.gift")
+    print(question_bank.write_qti(folder / "questions-qti.zip"))
     for chapter in chapters().values():
         print(archive(chapter.stem, folder / "chapters"), flush=True)

@@ -4,8 +4,8 @@ import html
 import json
 import random
 import re
+import zipfile
 from functools import cache
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,11 +14,12 @@ import yaml
 from tools.site import labels
 from tools.site.plain import plain
 from tools.site.reading import BOOK, chapters
+from tools.site.templates import filled
 
 BANK = BOOK / "data" / "questions.yaml"
 GRADES = ("recall", "apply", "reason")
 _ANSWER = re.compile(r"^:::\{admonition\} Answer\n:class: dropdown\n(?P<answer>.*?)^:::[ ]*$", re.DOTALL | re.MULTILINE)
-_MOODLE = {
+_MARKS = {
     r"\$([^$]+)\$": r"\\(\1\\)",
     r"`([^`]+)`": r"<code>\1</code>",
     r"(?<![\w^])\*([^*\s][^*]*)\*": r"<em>\1</em>",
@@ -138,14 +139,30 @@ def as_json() -> str:
 def as_gift() -> str:
     """All questions in GIFT, which Moodle imports: by chapter, choices with feedback, self-tests as essays."""
     parts = []
-    for number, rows in groupby(sorted(listed(), key=_chapter), _chapter):
+    for number, rows in _by_chapter().items():
         parts.append(f"$CATEGORY: Optimising rank-based metrics/{number}. {chapters()[number].title}")
         parts += map(_in_gift, rows)
     return "\n\n".join(parts) + "\n"
 
 
-def _chapter(row: dict[str, Any]) -> int:
-    return row["chapters"][0]
+def write_qti(path: Path) -> Path:
+    """Write the same as QTI 1.2, an archive that Canvas imports: a quiz for each chapter."""
+    texts = {}
+    for number, rows in _by_chapter().items():
+        told = {"name": f"chapter-{number:02d}", "title": f"{number}. {chapters()[number].title}"}
+        texts[told["name"]] = filled("qti/quiz.xml", **told, rows=rows, as_html=_in_html)
+    texts["imsmanifest"] = filled("qti/imsmanifest.xml", names=[*texts])
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in texts.items():
+            archive.writestr(zipfile.ZipInfo(f"{name}.xml"), text, zipfile.ZIP_DEFLATED)
+    return path
+
+
+def _by_chapter() -> dict[int, list[dict[str, Any]]]:
+    found: dict[int, list[dict[str, Any]]] = {number: [] for number in chapters()}
+    for row in listed():
+        found[row["chapters"][0]].append(row)
+    return found
 
 
 def _in_gift(row: dict[str, Any]) -> str:
@@ -158,15 +175,21 @@ def _in_gift(row: dict[str, Any]) -> str:
 
 
 def _for_moodle(text: str) -> str:
-    """In HTML, with formulas between the signs that Moodle knows, and the signs of GIFT escaped."""
+    """In HTML, with the signs of GIFT escaped."""
+    return re.sub(r"([\\~=#{}:])", r"\\\1", _in_html(text))
+
+
+def _in_html(text: str) -> str:
+    """In HTML, with formulas between the signs that quiz systems know."""
     text = html.escape(text, quote=False)
-    for mark, moodle in _MOODLE.items():
-        text = re.sub(mark, moodle, text)
-    return re.sub(r"([\\~=#{}:])", r"\\\1", text)
+    for mark, made in _MARKS.items():
+        text = re.sub(mark, made, text)
+    return text
 
 
 def write(folder: Path) -> None:
-    """Write the page's block and the two exports."""
+    """Write the page's block and the exports."""
     files = {"md": page(), "json": as_json(), "gift": as_gift()}
     for ending, text in files.items():
         (folder / f"questions.{ending}").write_text(text, encoding="utf-8")
+    write_qti(folder / "questions-qti.zip")

@@ -101,7 +101,10 @@ def set_formula(formula: Tag) -> None:
     if not found:
         return
     tex = re.sub(r"\\(begin|end)\{(split|align\*?)\}", r"\\\1{aligned}", found[1])
-    made = BeautifulSoup(mathml(tex, block=formula.name == "div"), "html.parser")
+    alone = formula.name == "div"
+    wide = alone and len(tex) > 120 and "\\begin" not in tex  # several, which do not fit beside each other
+    lines = (mathml(line, block=alone) for line in (tex.split("\\qquad") if wide else [tex]))
+    made = BeautifulSoup("".join(lines), "html.parser")
     formula.clear()
     formula.attrs = {"class": "formula", **({"id": formula["id"]} if "id" in formula.attrs else {})}
     formula.extend([*([number] if number else []), *made.contents])

@@ -15,6 +15,8 @@ from tools.notebooks.closure import closure, tree
 
 #: What is never fetched anew.
 _THERE = {"torch", "numpy"}
+#: `glue` needs these two; the rest of what they bring, half of the time to install, only builds books.
+_ALONE = ["docutils", "myst-nb"]
 CELL = '''\
 # Where the book is installed, this cell does nothing. Elsewhere (on Colab, on Kaggle, in an empty folder with torch and
 # Jupyter) it fetches the book's code and installs what this notebook needs.
@@ -31,7 +33,8 @@ if importlib.util.find_spec("rankbook") is None:
             command, *more = words.split()
             home.mkdir(exist_ok=True)
             subprocess.run(["git", "-C", str(home), command, "--quiet", *more], check=True)
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *{needs}], check=True)
+    for needs in ({needs}, ["--no-deps", *{alone}]):
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *needs], check=True)
     found = [str(home), str(home / "lab"), str(home / "book")]
     sys.path[:0] = found
     os.environ["PYTHONPATH"] = os.pathsep.join(found)'''
@@ -65,9 +68,9 @@ def needs(text: Path) -> list[str]:
     """The requirements of the extra `lab` that the code of a chapter or lab imports, however indirectly."""
     modules = {name for path in closure(text) if path.suffix in {".py", ".md"} for name in imports(path)}
     names = {name for module in modules for name in distributions().get(module, [])}
-    return sorted(declared()[name] for name in (names & declared().keys()) - _THERE)
+    return sorted(declared()[name] for name in (names & declared().keys()) - _THERE - {*_ALONE})
 
 
 def source(text: Path, address: str, commit: str) -> str:
     """The cell, for the notebook of a text, as code."""
-    return CELL.format(address=address, commit=commit.removesuffix("-dirty"), needs=needs(text))
+    return CELL.format(address=address, commit=commit.removesuffix("-dirty"), needs=needs(text), alone=_ALONE)

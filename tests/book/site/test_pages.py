@@ -9,6 +9,7 @@ import pytest
 import small_book
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from tools.notebooks import pairs, setup_cell
+from tools.notebooks.closure import closure
 from tools.site import page_links
 
 import rankedu
@@ -69,7 +70,11 @@ def test_a_chapter_has_notebooks_to_take_with_its_cells_and_no_outputs_and_a_pag
         exec(compile(made.cells[0].source, taken, "exec"), {})  # where the book is installed it does nothing
     needed = setup_cell.needs(pairs.ROOT / FILE)
     assert {"matplotlib>=3.8", "torchmetrics>=1.4"} <= set(needed)
-    assert not [one for one in needed if one.startswith(("torch>", "jupyterlab", "rankedu", "dask"))]
+    assert not [one for one in needed if one.startswith(("torch>", "jupyterlab", "rankedu", "dask", "myst-nb"))]
+    assert "[\"--no-deps\", *['docutils', 'myst-nb']]" in made.cells[0].source
+    chapters = [text for text in pairs.pairs() if text.parent.name == "chapters"]
+    without = [text.stem for text in chapters if not any("rankbook" in path.parts for path in closure(text))]
+    assert not without, "the page Release says that the wheel alone is enough for no chapter"
 
 
 #: What begins each fold of the page below.

@@ -150,7 +150,7 @@ def write_qti(path: Path) -> Path:
     texts = {}
     for number, rows in _by_chapter().items():
         told = {"name": f"chapter-{number:02d}", "title": f"{number}. {chapters()[number].title}"}
-        texts[told["name"]] = filled("qti/quiz.xml", **told, rows=rows, as_html=_in_html)
+        texts[told["name"]] = filled("qti/quiz.xml", **told, rows=rows, as_html=in_html)
     texts["imsmanifest"] = filled("qti/imsmanifest.xml", names=[*texts])
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in texts.items():
@@ -176,10 +176,10 @@ def _in_gift(row: dict[str, Any]) -> str:
 
 def _for_moodle(text: str) -> str:
     """In HTML, with the signs of GIFT escaped."""
-    return re.sub(r"([\\~=#{}:])", r"\\\1", _in_html(text))
+    return re.sub(r"([\\~=#{}:])", r"\\\1", in_html(text))
 
 
-def _in_html(text: str) -> str:
+def in_html(text: str) -> str:
     """In HTML, with formulas between the signs that quiz systems know."""
     text = html.escape(text, quote=False)
     for mark, made in _MARKS.items():

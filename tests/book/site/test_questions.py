@@ -128,7 +128,7 @@ def test_the_archive_for_canvas_reads_back_as_the_questions(tmp_path):
         options = row.get("options", [])
         reasons = [one["reason"] for one in options] or [row["answer"]]
         texts = [row["question"], *(one["text"] for one in options), *reasons]
-        assert [one.text for one in item.iterfind(".//{*}mattext")] == [*map(questions._in_html, texts)]
+        assert [one.text for one in item.iterfind(".//{*}mattext")] == [*map(questions.in_html, texts)]
         scored = [one.findtext(".//{*}varequal") for one in item.iterfind(".//{*}respcondition[{*}setvar]")]
         assert scored == [str(number) for number, one in enumerate(options, 1) if one["right"]]
         shown = [one.get("linkrefid") for one in item.iterfind(".//{*}displayfeedback")]

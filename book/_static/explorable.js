@@ -185,30 +185,6 @@
     ["pointerenter", "pointerdown", "focusin"].forEach((event) =>
       figure.addEventListener(event, fetchAll, { once: true }),
     );
-    figure.querySelectorAll("button[data-plays]").forEach((button) => {
-      const slider = controls.find((one) => one.element.id === button.dataset.plays);
-      const last = slider.labels.length - 1;
-      let clock = null;
-      const stop = () => {
-        clearInterval(clock);
-        clock = null;
-        button.textContent = "Play";
-        keep();
-      };
-      button.addEventListener("click", () => {
-        if (clock) return stop();
-        fetchAll();
-        if (slider.at === last) slider.at = 0;
-        button.textContent = "Pause";
-        show();
-        clock = setInterval(() => {
-          slider.at += 1;
-          show();
-          if (slider.at === last) stop();
-        }, 500);
-      });
-      [slider.element, stage].forEach((one) => one.addEventListener("pointerdown", () => clock && stop()));
-    });
     figure.querySelector("[data-anew]").addEventListener("click", () => {
       controls.forEach((control, i) => (control.at = first[i]));
       Object.values(settings).forEach(({ set }) => set(""));

@@ -22,13 +22,6 @@ LAMS, ALPHAS, TAUS = (128.0, 1024.0, 1e5), (0.0, 0.2, 0.5, 2.0), (0.03, 0.1, 0.3
 MANY = len(RATES) * STARTS  #: A loss is the mean over the batches of so many maps; λ is that of one batch.
 
 
-def pairs(y: Array, g: Array, lam: float) -> tuple[Array, Array]:
-    """How far i is pushed past j, (n, n), by Algorithm 1 and by identity with the mean out; rows sum to the steps."""
-    ahead, slower = y[None] - y[:, None], g[:, None] - g[None]
-    crosses = (ahead * slower > 0) & (abs(ahead) < lam * abs(slower))
-    return crosses * np.sign(slower) / lam, slower / len(y)
-
-
 def surface(seen: View) -> Array:
     """What identity with the mean taken out descends over a section: a plane, as high as the staircase."""
     height = -(seen.section.points() @ (seen.coefficients - seen.coefficients.mean()))

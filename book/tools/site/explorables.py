@@ -103,7 +103,6 @@ def markup(explorable: Explorable, frames: list[dict[str, Any]], address: str) -
             "names": control.names,
             "labels": [control.format(value) for value in control.stops],
             "start": control.stops.index(control.default),
-            "play": control.play,
         }
         for name, control in explorable.controls.items()
     ]

@@ -1,4 +1,4 @@
-"""What the figures, the study, the slider and the table of chapter 17 claim, in numbers."""
+"""What the figures, the study and the table of chapter 17 claim, in numbers."""
 
 import re
 from itertools import product
@@ -8,22 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch17_since_then import explorables, figures, study
+from rankbook.ch17_since_then import figures, study
 from rankbook.ch17_since_then.live import whom
 from rankbook.kit import linear_maps, style
 from rankbook.kit.relief import view
 from rankedu import losses, reference
 from rankedu.rankers import BlackboxRanker, IdentityRanker, SigmoidRanker, SupremumRanker
-
-Y, G = np.array([0.9, 0.7, 0.6, 0.4, 0.3]), np.array([0.0, 1, 0, 0, 1])
-
-
-@pytest.mark.parametrize("lam", [0.05, 0.25, 4.0])
-def test_a_gradient_is_the_sum_over_the_pairs(lam):
-    found = study.pairs(Y, G, lam)
-    expected = reference.rank_gradient(Y.tolist(), G.tolist(), lam), reference.identity_gradient(Y.tolist(), G.tolist())
-    for table, gradient in zip(found, expected, strict=True):
-        assert np.allclose(table, -table.T) and np.allclose(table.sum(1), -np.array(gradient))
 
 
 @pytest.mark.filterwarnings("ignore:lam must")
@@ -170,14 +160,6 @@ def test_the_table_says_what_is_exact_and_what_is_a_bound(name):
 def test_the_table_has_every_method_once_with_its_chapter():
     assert len(TABLE) == len({row[0] for row in TABLE}) > 7
     assert all(len(row) == 7 and re.fullmatch(r"\{ref\}`(\d+) <ch-0?\1>`", row[6]) for row in TABLE)
-
-
-def test_the_slider_s_goals_can_be_reached():
-    told = style.description(explorables.who_pushes_whom(lam=0.3, margin=0.0))
-    assert "24 pairs" in told and "10 of them" in told and "identity 24" in told
-    assert "Algorithm 1 pushes 10 of them" in style.description(explorables.who_pushes_whom(lam=2.5, margin=0.0))
-    assert "Algorithm 1 pushes 0 of them" in style.description(explorables.who_pushes_whom(lam=0.08, margin=0.0))
-    assert "Algorithm 1 pushes 24 of them" in style.description(explorables.who_pushes_whom(lam=2.5, margin=1.2))
 
 
 def test_in_a_perfect_list_identity_pushes_until_two_values_are_left():

@@ -2,22 +2,7 @@
 
 from rankbook.kit.live.descents import ap_gradient
 from rankbook.kit.live.hands import RUN, along, ask, handle, listed, run, run_button, scene
-from rankbook.kit.live.marks import (
-    NAMES,
-    axes,
-    bar,
-    counted,
-    dot,
-    item,
-    key,
-    line,
-    scaled,
-    shaded,
-    span,
-    stacked,
-    stairs,
-    text,
-)
+from rankbook.kit.live.marks import NAMES, axes, bar, counted, dot, item, key, line, shaded, span, stacked, stairs, text
 from rankedu.reference import average_precision, sigmoid
 
 START = {
@@ -35,7 +20,8 @@ RATE, STEPS, ACROSS, ROWS, LOW, ENOUGH = 0.02, 150, 40, [7, 7, 1], 0.36, 0.85
 FATES = {"sorted": 46, "stuck": 122, "never moved": 192, "still moving": 312}  # and where its key stands
 LEFT, RIGHT, TOP, BOTTOM, LINE, LANES, SIDE = 46, 446, 22, 64, 98, [157, 283, 409], 10
 across = span(0, 1, LEFT, RIGHT)
-KEPT: dict[str, list[object]] = {"of": [], "ends": []}  # AP and fate of the last list's descents, column by column
+#: AP and fate of the last list's descents, column by column, and the maps of them that were drawn last.
+KEPT: dict[str, list[object]] = {"of": [], "ends": [], "maps": [], "drawn": []}
 
 
 def descend(state):
@@ -47,7 +33,7 @@ def descend(state):
     framed = state["framed"] if steps else list(frame)  # what is seen can't be guessed any more
     lanes = [descended(number, y, relevant, logs, steps) for number in range(len(METHODS))]
     value, reached = average_precision(y, relevant), [average_precision(lane, relevant) for lane in lanes]
-    maps, kinds = mapped(y, relevant, held, of, ACROSS * steps // STEPS)
+    maps, drawn = mapped(y, relevant, held, of, ACROSS * steps // STEPS)
     name = NAMES[held]
     shown = {**state, **gone, "framed": framed, "average_precision": value, "lanes": lanes, "reached": reached}
     shown = {**shown, "maps": maps}
@@ -57,8 +43,7 @@ def descend(state):
     for number, method in enumerate(METHODS):
         end = f": {fates[number]}" if over else ""
         strength = f", {SIGNS[number]} = {10 ** logs[number]:.2g}" if number < 2 else ""
-        marks += lane_marks(number, lanes[number], relevant, f"{method}{strength}{end}", maps[number])
-        marks.append(hatched(kinds[number], LEFT, LANES[number] + 24))
+        marks += lane_marks(number, lanes[number], relevant, f"{method}{strength}{end}", drawn[number])
         cell = beneath(maps[number], number, y[held], logs) if over else reached[number]
         other = f", its cell {cell:.2f}" if abs(cell - reached[number]) > 0.005 else ""
         marks += [text(RIGHT, LANES[number] + 19, f"AP {reached[number]:.2f}{other}", "", "end")] if steps else []
@@ -94,7 +79,7 @@ def framing(frame, name):
 def height(number, log):
     """Where a strength stands in a method's map."""
     top = LANES[number] + 24
-    return scaled(log, *LOGS[number], top + SIDE * ROWS[number], top)
+    return span(*LOGS[number], top + SIDE * ROWS[number], top)(log)
 
 
 def sideways(of, at):
@@ -147,19 +132,27 @@ def fate(number, lane, y, relevant, logs):
 
 
 def mapped(y, relevant, held, of, columns):
-    """AP and fate after all steps in the first columns of each map: rows from the top, the held item across."""
+    """AP after all steps in the first columns of each map, and its marks: rows from the top, the held item across."""
     if KEPT["of"] != of:
         KEPT["of"] = of
         KEPT["ends"] = []
+        KEPT["maps"] = []
     for column in range(len(KEPT["ends"]), columns):
         moved = [*y[:held], (column + 0.5) / ACROSS, *y[held + 1 :]]
         ends = [[reach(number, row, moved, relevant) for row in range(n)] for number, n in enumerate(ROWS)]
         KEPT["ends"].append(ends)
-    ends = KEPT["ends"][:columns]
-    both = [
-        [[[end[number][row][k] for end in ends] for row in range(n)] for number, n in enumerate(ROWS)] for k in (0, 1)
-    ]
-    return both[0], both[1]
+    if KEPT["maps"] == [] or len(KEPT["maps"][0][0]) != columns:
+        ends = KEPT["ends"][:columns]
+        maps, kinds = [
+            [[[end[number][row][k] for end in ends] for row in range(n)] for number, n in enumerate(ROWS)]
+            for k in (0, 1)
+        ]
+        KEPT["maps"] = maps
+        KEPT["drawn"] = [
+            [*shaded(rows, LOW, 1, LEFT, top + 24, SIDE), hatched(signs, LEFT, top + 24)] if columns else []
+            for rows, signs, top in zip(maps, kinds, LANES)
+        ]
+    return KEPT["maps"], KEPT["drawn"]
 
 
 def reach(number, row, y, relevant):
@@ -224,15 +217,14 @@ def staircase(y, relevant, held):
     ]
 
 
-def lane_marks(number, lane, relevant, said, rows):
+def lane_marks(number, lane, relevant, said, drawn):
     """One optimiser's items, those of one score on one another; beneath them its map, as far as it is known."""
     y, top, bottom = LANES[number], LANES[number] + 24, LANES[number] + 24 + SIDE * ROWS[number]
     levels = stacked([across(score) for score in lane], 9)
     marks = [line([(LEFT - 8, y), (RIGHT + 8, y)], "axis")]
     marks += [item(across(score), y - 9 * k, r, 5) for score, r, k in zip(lane, relevant, levels)]
     marks += [text(LEFT, y + 19, said, ["blackbox", "sigmoid", ""][number])]
-    marks += shaded(rows, LOW, 1, LEFT, top, SIDE)
-    marks += [] if rows[0] else [text((LEFT + RIGHT) / 2, (top + bottom) / 2 + 4, "?", "", "middle")]
+    marks += drawn or [text((LEFT + RIGHT) / 2, (top + bottom) / 2 + 4, "?", "", "middle")]
     marks.append(line([(LEFT, top), (RIGHT, top), (RIGHT, bottom), (LEFT, bottom), (LEFT, top)], "axis"))
     for tick, at in zip(TICKS[number] if number < 2 else [], (bottom, top + 10)):
         marks.append(text(LEFT - 3, at, tick, "small", "end"))
@@ -243,7 +235,7 @@ def words(y, relevant, value, reached, steps):
     """The picture for those who do not see it."""
     inside = ", ".join([f"{NAMES[i]} {y[i]:.2f}" for i in range(len(y)) if relevant[i]])
     lanes = ", ".join([f"{name} {ap:.2f}" for name, ap in zip(METHODS, reached)])
-    meant = "Stuck: its steps are too short to be seen. Never moved: its gradient is 0 from the start."
+    meant = "Stuck: its steps are too short to be seen; never moved: its gradient is 0."
     end = f" AP after {counted(steps, 'step')} of gradient descent: {lanes}. {meant}" if steps else ""
     return (
         f"Eight items on a line of scores, {sum(relevant)} of them relevant: {inside}. Average precision (AP) is "

@@ -25,7 +25,6 @@ class Control:
     default: Any  #: one of the stops
     label: str | None  #: what stands in front of it; by default the book's symbol for the parameter
     format: Callable[[Any], str]  #: value → what the reader sees beside the slider
-    play: bool = False  #: whether a button runs through the values, as for the steps of a training run
 
     @property
     def names(self) -> bool:
@@ -51,10 +50,10 @@ def log_slider(
     return _scale(np.geomspace(low, high, steps), default, stops, label)
 
 
-def dial(low: int, high: int, *, default: int | None = None, label: str | None = None, play: bool = False) -> Control:
-    """Every whole number from ``low`` to ``high``: a seed, a step; with ``play``, a button runs through them."""
+def dial(low: int, high: int, *, default: int | None = None, label: str | None = None) -> Control:
+    """Every whole number from ``low`` to ``high``: a seed, a step."""
     whole = tuple(range(low, high + 1))
-    return Control(whole, whole, low if default is None else default, label, str, play)
+    return Control(whole, whole, low if default is None else default, label, str)
 
 
 def choice(options: Sequence[Any], *, default: Any = None, label: str | None = None) -> Control:

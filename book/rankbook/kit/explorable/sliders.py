@@ -73,8 +73,7 @@ def widget(explorable: Explorable) -> ipywidgets.Widget:
     for slider in sliders:
         slider.observe(draw, names="value")
     draw()
-    rows = [_player(one) if c.play else one for one, c in zip(sliders, explorable.controls.values(), strict=True)]
-    return ipywidgets.VBox([*rows, picture, caption])
+    return ipywidgets.VBox([*sliders, picture, caption])
 
 
 def _goals(explorable: Explorable, answers: list[str | None]) -> str:
@@ -84,10 +83,3 @@ def _goals(explorable: Explorable, answers: list[str | None]) -> str:
         for goal, answer in zip(explorable.goals, answers, strict=True)
     ]
     return "".join(rows)
-
-
-def _player(slider: ipywidgets.SelectionSlider) -> ipywidgets.Widget:
-    """The slider with a button that runs it; the two are linked in the browser."""
-    play = ipywidgets.Play(min=0, max=len(slider.options) - 1, value=slider.index, interval=500, show_repeat=False)
-    ipywidgets.jslink((play, "value"), (slider, "index"))
-    return ipywidgets.HBox([play, slider])

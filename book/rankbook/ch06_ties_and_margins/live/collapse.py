@@ -49,7 +49,7 @@ def collapse(state):
     end = f"Without a margin {found[0]}, with it {found[1]}." if ended else ""
     if shown["turn"]:
         told = [passing(lane, noisy(lane, shown["turn"]), relevant)[0] for lane in lanes]
-        end = f"Shake {shown['turn']:d}. Without a margin {told[0]}; with it {told[1]}."
+        end = f"Without a margin {told[0]}; with it {told[1]}."
     shake = {"turn": shown["turn"] % 24 + 1, "playing": False}
     buttons = [run_button(shown, STEPS), button("Shake", shake, None, not state["guess"] or shown["playing"])]
     return scene(shown, 378, marks, [*handles, knob, second], buttons, words(shown), end, question)
@@ -118,6 +118,6 @@ def words(shown):
         told.append(f"{name} {ap}, and AP in the mean of 24 shakes {shaken_ap:.2f}")
     shake = f", at shake {shown['turn']:d}" if shown["turn"] else ""
     return (
-        f"Eight scores, three of them relevant, after {counted(shown['steps'], 'step')} of gradient descent{shake}: "
+        f"Eight scores, three of them relevant, after {counted(shown['steps'], 'step')}{shake}: "
         f"{'; '.join(told)}, where α = {shown['margin']:.2f}."
     )

@@ -40,8 +40,11 @@ class Live:
 
     def printed(self) -> dict[str, Any]:
         """The scene for paper: of START and what TELLING changes in it, answered and at the end of its run."""
-        asked = {"guess": "skip", "playing": "playing" in self.start}
-        made = self({**self.start, **{name: asked[name] for name in asked if name in self.start}, **self.telling})
+        return self._end(self.telling)
+
+    def _end(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        asked = {"guess": "skip", "playing": True}
+        made = self({**self.start, **{name: asked[name] for name in asked if name in self.start}, **changes})
         while made["state"].get("playing"):
             made = self({**made["state"], "tick": True})
         return made
@@ -59,7 +62,8 @@ class Live:
     def inside(self) -> str:
         """The HTML of the explorable's figure: without scripts a picture, its description and its caption."""
         first, printed = self(), self.printed()
-        most = {name: html.escape(max(first[name], printed[name], key=len)) for name in ("found", "says")}
+        scenes = first, printed, self._end({})
+        most = {name: html.escape(max((one[name] for one in scenes), key=len)) for name in ("found", "says")}
         data = json.dumps(first, ensure_ascii=False).replace("<", "\\u003c")
         return (
             f"<figcaption>{html.escape(self.caption)}</figcaption>{self._guess(first['ask'])}"

@@ -42,7 +42,7 @@ def descend(state):
     fates = [fate(number, lane, y, relevant, logs) if over else "" for number, lane in enumerate(lanes)]
     for number, method in enumerate(METHODS):
         end = f": {fates[number]}" if over else ""
-        strength = f", {SIGNS[number]} = {10 ** logs[number]:.2g}" if number < 2 else ""
+        strength = f", {SIGNS[number]} = {written(logs[number])}" if number < 2 else ""
         marks += lane_marks(number, lanes[number], relevant, f"{method}{strength}{end}", drawn[number])
         cell = beneath(maps[number], number, y[held], logs) if over else reached[number]
         other = f", its cell {cell:.2f}" if abs(cell - reached[number]) > 0.005 else ""
@@ -80,6 +80,10 @@ def height(number, log):
     """Where a strength stands in a method's map."""
     top = LANES[number] + 24
     return span(*LOGS[number], top + SIDE * ROWS[number], top)(log)
+
+
+def written(log):
+    return f"{10**log:.0f}" if log > 1 else f"{10**log:.2g}"
 
 
 def sideways(of, at):

@@ -55,7 +55,7 @@ def formulas() -> str:
         parts.append(f"<h2>{group['title']}</h2><dl>")
         for label, name in group["rows"].items():
             found = labels.labels()[label]
-            apart = r"\\qquad|\\quad(?=\\longrightarrow)" if "\\begin" not in found.text else r"\Z"
+            apart = r"\\qquad|\\quad(?=\\longrightarrow)|(?<=.{60})\n(?==)" if "\\begin" not in found.text else r"\Z"
             lines = filter(None, re.split(apart, found.text))
             made = "".join(mathml(line.strip(" .,\n"), block=True) for line in lines)
             parts.append(f"<div><dt>{escape(name)} ({found.number})</dt><dd>{made}</dd></div>")

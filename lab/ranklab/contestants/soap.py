@@ -5,7 +5,6 @@ from torch import Tensor, nn
 
 from rankedu.checks import check_number
 from rankedu.losses.on_embeddings import check_embeddings
-from rankedu.rankers._pairwise import check_temperature
 from rankedu.rankers.base import wide
 
 
@@ -33,7 +32,7 @@ class SOAPLoss(nn.Module):
 
     def __init__(self, labels: Tensor, temperature: float = 0.01, gamma: float = 0.9) -> None:
         super().__init__()
-        self.temperature = check_temperature(temperature)
+        self.temperature = check_number(temperature, "temperature", above=0, hint="of a cosine: try 0.01")
         self.gamma = check_number(gamma, "gamma", above=0, most=1, hint="the weight of the newest ranks")
         number, sizes = labels.unique(return_inverse=True, return_counts=True)[1:]
         order, place = number.sort(stable=True).indices, torch.empty_like(number)

@@ -58,7 +58,9 @@ def paint(state):
         moves = [along("y", "drawn", k, 1, 5, up(1), up(5))]
         name = f"Your curve at {KNOTS[k]:.2f}"
         handles.append(handle(name, across(KNOTS[k]), up(level), f"{level:.1f}", moves, {"guess": "drawn"}))
-    question = ask("Draw the mean for each score of D, or", [], state["guess"], ["it is painted"] if whole else [])
+    question = ask(
+        "Draw the mean for each score of D, then drag D, or", [], state["guess"], ["it is painted"] if whole else []
+    )
     found = verdict(curve, lam) if whole and state["guess"] == "drawn" else ""
     return scene(shown, 306, marks, handles, [], words(shown, known), found, question)
 

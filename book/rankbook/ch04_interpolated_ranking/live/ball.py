@@ -31,7 +31,7 @@ def ball(state):
     if KEPT["log_lam"] != log_lam:
         KEPT["log_lam"] = log_lam
         KEPT["cells"] = landscape(lambda y: interpolated(y, WEIGHTS, lam), CELLS, MAP)
-    marks = [*KEPT["cells"], *key(MAP[0] + 250, 16, f"the loss ≤ {LOWEST:g}", f"{HIGHEST:g}")]
+    marks = [*KEPT["cells"], *key(MAP[0] + 250, 16, f"the map ≤ {LOWEST:g}", f"{HIGHEST:g}")]
     if steps and not still:
         way = [place(point, MAP) for point in trail[: steps + 1]]
         marks += [line(way, "under"), line(way, "ink thick"), dot(*way[-1], "found", 6)]
@@ -47,6 +47,8 @@ def ball(state):
     buttons.append(run_button(shown, STEPS, "Roll"))
     far = math.hypot(trail[-1][0] - flag[0], trail[-1][1] - flag[1])
     found = "The gradient is 0 here: the ball does not move. " if still else ""
+    if not still:
+        found = f"The true loss ends at {losses[-1]:.2f}; the least is {LOWEST:g}. "
     if state["guess"] == "flag":
         found += f"It stops {far:.1f} from your flag: {'right' if far <= NEAR else 'not there'}."
     question = ask("Put the flag where it will stop, or", [], "", ["it stops"] if stopped else [])
@@ -79,14 +81,14 @@ def curve(losses):
         for k, value in enumerate(losses)
     ]
     marks = axes(CURVE, (0, STEPS, {"0": 0, f"{STEPS:d} steps": STEPS}), (LOWEST, HIGHEST, LOSSES))
-    return [*marks, text(left, top - 10, "the loss", "small"), line(points), dot(*points[-1], "ink", 5)]
+    return [*marks, text(left, top - 10, "the true loss", "small"), line(points), dot(*points[-1], "ink", 5)]
 
 
 def stops(seen):
     """The loss at the end over λ, of those that have been rolled from here."""
     left, right, top, bottom = STOPS
     marks = axes(STOPS, (-1, 1.6, {"0.1": -1, "1": 0, "10": 1, "λ": 1.6}), (LOWEST, HIGHEST, LOSSES))
-    marks.append(text(left, top - 10, "last loss by λ", "small"))
+    marks.append(text(left, top - 10, "last true loss by λ", "small"))
     for one in seen:
         x, y = scaled(one["log_lam"], -1, 1.6, left, right), scaled(one["loss"], LOWEST, HIGHEST, bottom, top)
         marks.append(dot(x, y, "ink", 5))

@@ -83,9 +83,9 @@ def passing(y, seen, relevant):
     told, pairs = [], []
     for i in range(len(y)):
         passed = [j for j in range(len(y)) if relevant[j] != relevant[i] and y[i] < y[j] and seen[i] > seen[j]]
-        told += [f"{NAMES[i]} passes {', '.join([NAMES[j] for j in passed])}"] if passed else []
+        told += [f"{NAMES[i]} passes {' and '.join([NAMES[j] for j in passed])}"] if passed else []
         pairs += [(i, j) for j in passed]
-    few = " and ".join(told) if told else "no change that AP sees"
+    few = ", ".join(told) if told else "no change that AP sees"
     return few if len(told) < 3 else f"{len(pairs):d} pairs change places", [i for pair in pairs for i in pair]
 
 

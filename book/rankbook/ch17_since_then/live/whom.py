@@ -61,16 +61,13 @@ def lane(title, height, y, relevant, steps, longest):
     """The items once more, each with its step once they shall be seen: longest is that of both lanes."""
     places = [across(score) for score in y]
     marks = [text(LEFT, height - 30, title, "small"), *lettered(places, height, LEFT, RIGHT, relevant)]
-    numbers = apart(places, 44, LEFT, RIGHT)
+    numbers = apart(places, 60, LEFT, RIGHT)
     for i, x in enumerate(places if longest else []):
         size, y_of_arrow = LONGEST * math.log1p(abs(steps[i])) / math.log1p(longest), height + 8 + 6 * i
         kind = "positive" if relevant[i] else "negative"
         marks.append(arrow(x, y_of_arrow, x + (size if steps[i] > 0 else -size), y_of_arrow, kind))
-        marks.append(
-            text(
-                numbers[i], height + 50, f"{steps[i]:+.2g}" if abs(steps[i]) > 1e-9 else "0", f"{kind} small", "middle"
-            )
-        )
+        step = f"{NAMES[i]} {steps[i]:+.2g}" if abs(steps[i]) > 1e-9 else f"{NAMES[i]} 0"
+        marks.append(text(numbers[i], height + 50, step, f"{kind} small", "middle"))
     return marks
 
 

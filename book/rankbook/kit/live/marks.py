@@ -102,21 +102,28 @@ def shaded(rows, low, high, left, top, side):
 
     Cells of one shade that lie side by side are one bar.
     """
-    cells, edges, above = [], "", []
-    for row, values in enumerate(rows):
-        shades = [int(scaled(value, low, high, 0, SHADES - 0.001)) for value in values]
-        for k, shade in enumerate(shades):
-            corner = f"M{left + k * side:.1f} {top + row * side:.1f}"
-            edges += f"{corner}h{side:.1f}" if above and above[k] != shade else ""
-            edges += f"{corner}v{side:.1f}" if k and shades[k - 1] != shade else ""
-        above = shades
+    rows = [[int(scaled(value, low, high, 0, SHADES - 0.001)) for value in values] for values in rows]
+    cells = []
+    for row, shades in enumerate(rows):
         begun = 0
-        for k in range(1, len(values) + 1):
-            if k == len(values) or shades[k] != shades[begun]:
+        for k in range(1, len(shades) + 1):
+            if k == len(shades) or shades[k] != shades[begun]:
                 kind = f"shade{shades[begun]:d}"
                 cells.append(bar(left + begun * side, top + row * side, (k - begun) * side + 0.3, side + 0.3, kind))
                 begun = k
-    return [*cells, ["path", {"class": "edges", "d": edges}, ""]]
+    return [*cells, ["path", {"class": "edges", "d": borders(rows, left, top, side)}, ""]]
+
+
+def borders(rows, left, top, side):
+    """Where square cells lie beside others of another kind, as the way of a pen."""
+    way, above = "", []
+    for row, kinds in enumerate(rows):
+        for k, kind in enumerate(kinds):
+            corner = f"M{left + k * side:.1f} {top + row * side:.1f}"
+            way += f"{corner}h{side:.1f}" if above and above[k] != kind else ""
+            way += f"{corner}v{side:.1f}" if k and kinds[k - 1] != kind else ""
+        above = kinds
+    return way
 
 
 def key(x, y, low, high):

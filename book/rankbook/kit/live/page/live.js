@@ -276,7 +276,10 @@
       else put(button, { "aria-pressed": one.pressed });
     };
 
-    for (const one of guesses) one.addEventListener("change", () => change((state) => (state.guess = one.value)));
+    // Who would see at once, and has nothing else to choose, need not press a second time.
+    const shows = guesses.length === 1 && "playing" in first.state ? { playing: true } : {};
+    for (const one of guesses)
+      one.addEventListener("change", () => change((state) => Object.assign(state, { guess: one.value }, shows)));
     [controls, find(".guess")].forEach((one) => one && (one.hidden = false));
     svg.removeAttribute("aria-label"); // what is drawn now has it
     svg.setAttribute("role", "group");

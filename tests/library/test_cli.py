@@ -307,7 +307,6 @@ WRONG = [
     ({"y.csv": [f"{make};{model}" for make, model in WORDS]}, "", "y.csv, row 1: columns of labels must be"),
     ({}, "x.npy y.csv --columns make", "y.csv: columns must be among (without a head) 1 to 2"),
     ({"y.npy": IDS[:4]}, "x.npy y.npy", "y.npy: labels must have shape (7,) or (7, L)"),
-    ({}, "x.npy y.csv --gallery x.npy", "gallery_labels must be given with gallery"),
     ({"y.npy": MAKES}, TWICE.replace("g.csv", "y.npy"), "y.npy: labels must have as many columns"),
     ({"y.csv": "11223344"}, "", "the first, '1', looks like a label"),
     ({"y.csv": "abcabcab"}, "", "got 8, and the first, 'a', looks like a label"),

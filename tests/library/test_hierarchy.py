@@ -77,19 +77,6 @@ def test_leading_dimensions_dtypes_devices_and_strides():
             assert torch.equal(levels(level[0].cuda()).cpu(), levels(level[0]))
 
 
-def test_eq_4_inverts_the_order_and_says_so():
-    level = torch.tensor([2] * 10 + [1] * 2 + [0] * 5)
-    with pytest.warns(InvertedRelevanceWarning, match="in 1 of 1 queries: H-AP then rewards the wrong order"):
-        found = relevance(level)
-    assert found[0].item() == pytest.approx(0.1) and found[10].item() == pytest.approx(0.25)
-    fine_first, coarse_first = level.double(), level.double() + 2 * (level == 1)
-    assert hierarchical_average_precision(fine_first, found).item() == pytest.approx(0.826, abs=5e-4)
-    assert hierarchical_average_precision(coarse_first, found).item() == 1.0
-    cured = relevance(level, monotone=True)
-    assert hierarchical_average_precision(fine_first, cured).item() == 1.0
-    assert hierarchical_average_precision(coarse_first, cured).item() < 0.95
-
-
 def test_the_warning_comes_exactly_if_the_order_is_inverted():
     for level, alpha, inverted in (
         ([2, 2, 1, 0], 1.0, False),  # equal, 1/2 each

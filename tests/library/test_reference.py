@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankedu
-from rankedu import blackbox, hierarchy, losses, metrics, rankers, reference, solvers
+from rankedu import hierarchy, losses, metrics, rankers, reference
 from ranklab.contestants import ProjectionRanker
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -55,31 +55,10 @@ def scattered(values, where):
 
 
 @given(queries())
-def test_ranks(query):
-    scores, labels, where = query
-    y, members = taking_part(where, scores, labels)
-    t, m, w = tensors(*query)
-    for ties in ("ordinal", "min", "max"):
-        assert rankedu.rank(t, where=w, ties=ties).tolist() == scattered(reference.rank(y, ties), where)
-    assert rankedu.rank_among(t, m, where=w).tolist() == scattered(reference.rank_among(y, members), where)
-
-
-@given(queries(score=FINITE, label=st.floats(-2, 2, width=16).map(float)), st.sampled_from([0.25, 1.0, 4.0]))
-def test_algorithm_1_and_the_function_that_it_differentiates(query, lam):
-    y, c = query[0], query[1]
-    t, g, _ = tensors(*query)
-    t.requires_grad_()
-    ranks = rankers.BlackboxRanker(lam)(t)
-    close(ranks, reference.rank(y))
-    ranks.backward(g)
-    close(t.grad, reference.rank_gradient(y, c, lam))
-    close(blackbox.interpolate(solvers.ranking, g, lam)(t), reference.interpolated(y, c, lam))
-
-
-@given(st.lists(st.fractions(-3, 3, max_denominator=4), min_size=1, max_size=5))
-def test_ranks_minimise_the_product_exactly(z):
-    best = min(sum(a * b for a, b in zip(z, order, strict=True)) for order in permutations(range(1, len(z) + 1)))
-    assert reference.optimal_value(z) == best
+def test_rank_among(query):
+    t, members, where = tensors(*query)
+    expected = scattered(reference.rank_among(*taking_part(query[2], *query[:2])), query[2])
+    assert rankedu.rank_among(t, members, where=where).tolist() == expected
 
 
 @pytest.mark.parametrize("name", METRICS)

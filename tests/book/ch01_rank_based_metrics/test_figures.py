@@ -2,7 +2,6 @@ from itertools import pairwise, permutations, product
 from math import prod
 from random import Random
 
-import pytest
 import torch
 
 from rankbook.ch01_rank_based_metrics import figures
@@ -44,13 +43,6 @@ def test_ranks_stay_within_half_the_smallest_gap_and_no_further():
     assert (moved.amax(1) != y.amax(1)).all(), "the largest score is no function of the ranks"
     assert rank(torch.tensor([1.0 - 0.5, 0.0 + 0.5]), ties="min").tolist() == [1, 1], "at half the gap scores meet"
     assert rank(torch.tensor([1.0, 1.0 + 1e-6])).tolist() == [2, 1] and rank(torch.ones(2)).tolist() == [1, 2], "a tie"
-
-
-def test_the_expected_ap_is_the_mean_over_all_orders_and_not_over_those_of_a_sorted_file():
-    y, relevant = [1, 1, 1, 0], [True, False, False, True]
-    every = [reference.average_precision([y[i] for i in o], [relevant[i] for i in o]) for o in permutations(range(4))]
-    assert reference.average_precision(y, relevant, "expected") == pytest.approx(sum(every) / 24)
-    assert sum(every[:6]) / 6 > sum(every) / 24 + 0.1, "the relevant one of the tied is listed first"
 
 
 def test_the_log_odds_have_the_largest_expected_ap_where_labels_are_independent():

@@ -1,17 +1,21 @@
+import itertools
 import re
 
 import numpy as np
 import pytest
 import torch
+from drawn import value_and_gradients
 from executed import shown
 
 from rankbook.ch08_average_precision_loss import explorables, figures
 from rankbook.kit import style
-from rankedu.losses import APLoss
+from rankedu import rank
+from rankedu.losses import APLoss, MAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
 
 NOTEBOOK = "08_average_precision_loss"
+pytestmark = pytest.mark.filterwarnings("ignore:lam must")
 
 
 def test_the_push_is_the_gradient_of_the_loss():
@@ -45,7 +49,6 @@ def test_the_second_path_gains_nothing_and_a_long_step_costs_the_stopped_gradien
     assert float(ends[1]) == pytest.approx(float(ends[0]), abs=0.02)
 
 
-@pytest.mark.filterwarnings("ignore:lam must")
 def test_shifting_a_class_changes_apc_alone_and_map_moves_no_class_as_a_whole():
     by_class, values = zip(*map(explorables.measure, (-0.2, 0.0, 0.3)), strict=True)
     assert by_class[0] == by_class[1] == by_class[2] and 0 < values[0] < values[1] < values[2] < 1
@@ -55,3 +58,69 @@ def test_shifting_a_class_changes_apc_alone_and_map_moves_no_class_as_a_whole():
         torch.testing.assert_close(by_class.sum(0), torch.zeros(2, dtype=torch.float64), atol=1e-9, rtol=0)
         assert abs(in_one.sum()) < 1e-9
         assert (by_class[~explorables.RELEVANT] < 1e-9).all() and (in_one[~explorables.RELEVANT] < 1e-9).all()
+
+
+# Propositions
+
+
+SEEDS = range(30)
+
+
+def gradient(loss, scores, relevant):
+    return value_and_gradients(lambda y: loss(y, relevant), scores)
+
+
+def drawn(seed, *shape):
+    """Scores, of every third seed with ties, and which are relevant; the first two in each list are one of each."""
+    random = torch.Generator().manual_seed(seed)
+    scores = torch.randn(*shape, generator=random, dtype=torch.float64)
+    relevant = torch.rand(*shape, generator=random) < 0.4
+    relevant[0], relevant[1] = True, False
+    return (scores.round() if seed % 3 == 0 else scores), relevant, 10 ** (2 * torch.rand((), generator=random)).item()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_negative_is_moved_by_those_who_overtake_it_and_the_second_path_moves_positives_together(seed):
+    y, relevant, lam = drawn(seed, 9)
+    (_, first), (_, both) = (gradient(APLoss(BlackboxRanker(lam), within_grad=on), y, relevant) for on in (False, True))
+    p, ranks = relevant.sum(), rank(y)
+    within = ((ranks[:, None] >= ranks) & relevant).sum(1)
+    after = rank(y + lam * relevant * within / ranks**2 / p)
+    overtaken = ((ranks[:, None] < ranks) & (after[:, None] > after) & relevant).sum(1)
+    torch.testing.assert_close((lam * first)[~relevant], overtaken[~relevant].double())
+    torch.testing.assert_close(first.sum(), torch.zeros((), dtype=torch.float64), atol=1e-9, rtol=0)
+    second = (both - first) * lam
+    assert second[~relevant].abs().max() < 1e-9 and abs(second.sum()) < 1e-9
+    of_positives, fallen = ranks[relevant], rank(y[relevant] - lam / ranks[relevant] / p)
+    lowered = ((of_positives[:, None] < of_positives) & (fallen[:, None] > fallen)).sum(1)
+    raised = ((of_positives[:, None] > of_positives) & (fallen[:, None] < fallen)).sum(1)
+    torch.testing.assert_close(second[relevant], (lowered - raised).double())
+
+
+def separated(scores, relevant):
+    return bool(scores[relevant].min() > scores[~relevant].max())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_two_losses_ask_for_thresholds_and_a_bias_gets_nothing_from_map(seed):
+    y, both, lam = drawn(3 * seed + 1, 4, 2)
+    for by_class, relevant in itertools.product((False, True), (both, both & torch.tensor([True, False]))):
+        scores = y + 3.0 * relevant + by_class * torch.tensor([0.0, 5.0])
+        for weight in (0.0, 1.0):
+            value, slope = gradient(MAPLoss(BlackboxRanker(lam), class_agnostic_weight=weight), scores, relevant)
+            lists = [(scores, relevant)] if weight else list(zip(scores.T, relevant.T, strict=True))
+            assert (value < 1e-12) == all(separated(*one) for one in lists if one[1].any())
+            assert slope.sum(None if weight else 0).abs().max() < 1e-9
+
+
+def test_where_the_hypotheses_of_the_thresholds_and_of_the_bias_fail():
+    def loss(**settings):
+        return MAPLoss(BlackboxRanker(100.0), class_agnostic_weight=0.0, **settings)
+
+    one = torch.tensor([[1.0], [0.0]]), torch.tensor([[True], [False]])
+    assert loss()(*one) == 0 < loss(margin=2.0)(*one)  # a threshold, and a loss, with a margin
+    assert loss()(torch.zeros(2, 1), one[1]) == 0  # no threshold, and no loss, with a tie
+    y, relevant = torch.tensor([0.0, 1.0], dtype=torch.float64), torch.tensor([True, False])
+    leaf = y[:1].requires_grad_()
+    APLoss(BlackboxRanker(100.0))(torch.cat([leaf, y[1:].detach()]), relevant).backward()
+    assert leaf.grad.sum() != 0  # of a list with remembered scores

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from drawn import value_and_gradients
 
 from rankbook.ch10_fastap_histograms import explorables, study
 from rankbook.kit.relief import surface, view
@@ -44,9 +45,8 @@ def test_few_bins_reach_all_and_many_push_a_positive_down():
 def test_loss_and_slope_are_those_of_the_package():
     for bins in explorables.one_score.controls["bins"].values:
         for score in (-0.487, 0.413, 0.893):
-            leaf = torch.cat([torch.tensor([score], dtype=torch.float64), explorables.FIXED]).requires_grad_()
-            loss = FastAPLoss(bins)(leaf, explorables.RELEVANT)
-            (slope,) = torch.autograd.grad(loss, leaf)
+            scores = torch.cat([torch.tensor([score], dtype=torch.float64), explorables.FIXED])
+            loss, slope = value_and_gradients(lambda y: FastAPLoss(bins)(y, explorables.RELEVANT), scores)  # noqa: B023
             _, fast, _, found = explorables.at(score, bins)
             assert fast == pytest.approx(loss.item()) and found == pytest.approx(slope[0].item())
 
@@ -57,10 +57,8 @@ def test_what_is_missing_is_the_formula_only_where_scores_are_two_widths_apart()
         bins, off = 400, []
         for _ in range(50):
             places = np.cumsum(width + random.random(12)) + random.random()
-            relevant, rank = (
-                torch.tensor(random.random(12) < 0.5).index_fill(0, torch.tensor([11]), True),
-                np.arange(1, 13),
-            )
+            relevant, rank = torch.tensor(random.random(12) < 0.5), np.arange(1, 13)
+            relevant[11] = True
             f, ahead = places % 1, np.cumsum(~relevant.numpy())
             lost = (f * (1 - f) * ahead / rank / (rank - f))[relevant.numpy()].sum() / int(relevant.sum())
             exact = (relevant.cumsum(0) / torch.arange(1, 13))[relevant].mean().item()

@@ -178,23 +178,6 @@ def test_matching_and_ap_in_the_coco_style_are_pycocotools(seed, step):
                 assert 0 < expected < 1
 
 
-@pytest.mark.parametrize(
-    ("rule", "ignored", "ap"), [("voc", [True, True, False], 1.0), ("coco", [True, False, False], 0.5)]
-)
-def test_difficult_truths_are_neither_hits_nor_misses_and_an_overlap_of_one_half_counts(rule, ignored, ap):
-    """By VOC's rule any number of detections may find a difficult truth, by COCO's one."""
-    boxes = torch.tensor([[0, 0, 4, 4], [9, 9, 13, 13]])
-    truths = [{"boxes": boxes, "labels": torch.ones(2).long(), "difficult": torch.tensor([True, False])}]
-    found = [{"boxes": boxes[[0, 0, 1]], "labels": torch.ones(3).long(), "scores": torch.tensor([0.9, 0.8, 0.7])}]
-    matches = match_detections(found, truths, n_classes=1, matching=rule)
-    assert matches.ignored.tolist() == ignored and matches.hits.tolist() == [False, False, True]
-    assert matches.truths.tolist() == [1] and matches.average_precision().tolist() == [ap]
-    truths = [{"boxes": boxes[:1].double(), "labels": torch.tensor([1])}]
-    for far, hit in ((8.0, True), (8.0001, False)):
-        found = [truths[0] | {"boxes": torch.tensor([[0.0, 0, far, 4]]).double(), "scores": torch.tensor([0.1])}]
-        assert match_detections(found, truths, n_classes=1, matching=rule).hits.item() is hit
-
-
 def test_any_dtype_and_device():
     """Numbers that each dtype holds exactly."""
     found, true = scenes(6)

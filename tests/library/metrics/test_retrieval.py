@@ -6,12 +6,12 @@ import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import product
 
 import numpy as np
 import pytest
 import torch
+from cases import METRICS
 from drawn import random, refused, seeded
 from torch.nn.functional import normalize
 
@@ -22,19 +22,10 @@ from rankedu.metrics import RetrievalMetrics, UndefinedMetricWarning, _relevant,
 from rankedu.metrics import evaluate_retrieval as evaluate
 from rankedu.metrics._similarities import Similarities, full_precision
 
-BINARY = {
-    "recall@1": partial(reference.recall_at_k, k=1),
-    "hit_rate@5": partial(reference.recall_at_k, k=5),
-    "recall_share@5": partial(reference.recall_share_at_k, k=5),
-    "precision_at_3": lambda y, r: reference.precision_at_k(y, r, 3) if any(r) else nan,
-    "average_precision": reference.average_precision,
-    "ap@4": partial(reference.average_precision_at_k, k=4),
-    "map@r": reference.map_at_r,
-    "r_precision": reference.r_precision,
-    "mrr": reference.reciprocal_rank,
-}
+OF_ONE_LEVEL = ("ap@2", "recall@2", "recall share@2", "precision@2", "map@r", "r-precision", "mrr")
+BINARY = {name: METRICS[name].plain for name in OF_ONE_LEVEL} | {"average_precision": reference.average_precision}
 GRADED = {
-    "asi": reference.average_set_intersection,
+    "asi": METRICS["asi"].plain,
     "ndcg": lambda y, levels: reference.ndcg(y, [2.0**level - 1 for level in levels]),
     "ndcg@4": lambda y, levels: reference.ndcg(y, [2.0**level - 1 for level in levels], 4),
 }

@@ -66,26 +66,6 @@ def test_normalized_ranks_count_those_who_take_part_and_16_bit_scores_have_exact
 # Histogram
 
 
-@pytest.mark.parametrize("bins", [1, 2, 5])
-def test_a_score_is_shared_by_the_two_bins_beside_it(bins):
-    scores = cosines(4, seed=3)
-    upper = ((1 - scores) * bins / 2).floor().clamp(max=bins - 1)
-    share = (1 - scores) * bins / 2 - upper
-    mean = torch.zeros(bins + 1).double().index_add(0, upper.long(), 1 - share).index_add(0, upper.long() + 1, share)
-    close(HistogramRanker(bins).histogram(scores), mean)
-
-
-@pytest.mark.parametrize("at", [1.0, 0.5, 0.0, -1.0])
-def test_at_a_centre_the_slope_is_that_towards_lower_scores(at):
-    """At the last centre, that towards higher ones: it is always that of the inside."""
-    other, step = torch.tensor([0.6, -0.8], dtype=torch.float64), 1e-6 if at == -1 else -1e-6
-    first = lambda y: HistogramRanker(4)(torch.cat([y.view(1), other]))[0]  # noqa: E731
-    y = torch.tensor(at, dtype=torch.float64)
-    _, slope = value_and_gradients(first, y)
-    close(slope, (first(y + step) - first(y)) / step, rtol=1e-6, atol=1e-6)
-    assert slope < 0
-
-
 def test_the_range_is_a_change_of_units_and_beyond_it_lies_its_end():
     scores = cosines(4, 6)
     for low, high in ((-3.0, 5.0), (0.0, 0.5)):
@@ -187,28 +167,6 @@ def test_presets_are_the_published_settings():
         expected = torch.tensor([0.5, *values], dtype=torch.float64)
         close(SupremumRanker.preset(name).step(x), expected, rtol=0, atol=5e-5)
     assert set(published) == set(PRESETS) and repr(SupremumRanker()) == repr(SupremumRanker.preset("joined"))
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_ranks_of_the_supremum_ranker_are_sums_of_its_steps(name):
-    """Among the members they are counts, with H(0) = 1 and without a gradient."""
-    y, members, others, where = 0.1 * random(6, 8), coin(6, 8), coin(6, 8, seed=4), coin(6, 8, p=0.7, seed=5)
-    others &= ~members
-    ranker, x = SupremumRanker(**SETTINGS[name]), y.unsqueeze(-2) - y.unsqueeze(-1)
-    steps = ranker.step(x).masked_fill(torch.eye(8, dtype=torch.bool), 0.0)
-    for here in (torch.ones_like(where), where):
-        hidden, inside = y.masked_fill(~here, nan), members & here
-        counted = (steps * (others & here).unsqueeze(-2)).sum(-1) * inside
-        found, slope = value_and_gradients(lambda s: ranker.against(s, members, others, where=here), hidden)  # noqa: B023
-        close(found, counted, rtol=1e-12, atol=1e-14)
-        assert slope.isfinite().all() and slope.any() and not slope[~here].any()
-        close(ranker(hidden, where=here), (1 + (steps * here.unsqueeze(-2)).sum(-1)) * here, rtol=1e-12, atol=1e-14)
-    for dtype in DTYPES:
-        tied = random(6, 8).round().to(dtype).requires_grad_()
-        found = ranker.among(tied, members, where=where)
-        at_least = tied.unsqueeze(-2) >= tied.unsqueeze(-1)
-        assert found.dtype == (dtype if dtype == torch.float64 else torch.float32) and not found.requires_grad
-        assert torch.equal(found.long(), (at_least & inside.unsqueeze(-2)).sum(-1) * inside) and (found > 1).any()
 
 
 def test_infimum_step_lies_below_the_staircase():

@@ -3,15 +3,13 @@
 Values are held to the definitions in `test_reference.py`, gradients in `test_contract.py`.
 """
 
-import math
-
 import pytest
 import torch
 from cases import BLACKBOX, LOSSES
 from drawn import coin, cosines, grades, gradient, random, seeded, value_and_gradients
 from pytorch_metric_learning.losses import FastAPLoss as OfPytorchMetricLearning
 
-from rankedu import losses, reference
+from rankedu import losses
 from rankedu.losses import APLoss, FastAPLoss, HAPLoss, MAPLoss, NDCGLoss, OnEmbeddings, SmoothAPLoss, SpearmanLoss
 from rankedu.metrics import spearman
 from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, SigmoidRanker, SupremumRanker
@@ -111,19 +109,6 @@ def test_a_cut_of_ndcg_as_deep_as_the_list_is_none_and_gains_have_any_size():
     for scale in (1e-300, 1e300):
         scaled = NDCGLoss(BLACKBOX, gains=lambda x, scale=scale: scale * x)
         close(scaled(scores, grades_), NDCGLoss(BLACKBOX, gains="linear")(scores, grades_))
-
-
-def test_the_weight_of_a_rank_in_ndcg_is_the_slope_of_its_discount():
-    """The gradient is Algorithm 1 for g ln 2 / (IDCG (1 + r) ln²(1 + r)); beyond k nothing is pulled, but passed."""
-    scores, grades_ = 0.1 * random(12), torch.randint(5, (12,), generator=seeded())
-    y, gains, ranks = scores.tolist(), [2**grade - 1 for grade in grades_.tolist()], reference.rank(scores.tolist())
-    best = [sum(g / math.log2(1 + r) for g, r in zip(sorted(gains)[::-1], range(1, k + 1))) for k in (12, 5)]  # noqa: B905
-    for k, ideal in zip((None, 5), best, strict=True):
-        slopes = [g / ideal * math.log(2) / ((1 + r) * math.log(1 + r) ** 2) for g, r in zip(gains, ranks, strict=True)]
-        pulled = [slope * (r <= (k or 12)) for slope, r in zip(slopes, ranks, strict=True)]
-        found = gradient(NDCGLoss(BlackboxRanker(9.0), k=k), scores, grades_)
-        close(found, torch.tensor(reference.rank_gradient(y, pulled, 9.0), dtype=torch.float64))
-        assert found.any()
 
 
 def test_auto_lam_moves_lists_all_of_whose_items_have_a_gain():

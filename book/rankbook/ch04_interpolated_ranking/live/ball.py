@@ -5,11 +5,11 @@ import math
 from rankbook.kit.live.descents import AXES, FAR, HIGHEST, LOWEST, WEIGHTS, landscape, loss, pin, place, scores
 from rankbook.kit.live.hands import RUN, along, ask, button, run, run_button, scene, slider
 from rankbook.kit.live.marks import axes, borders, dot, key, line, scaled, text
-from rankedu.reference import interpolated, rank_gradient
+from rankedu.reference import interpolated, mean, rank_gradient
 
 START = {**RUN, "ball": [-1.0, 1.0], "flag": [0.9, -1.2], "log_lam": -0.5, "adam": False, "seen": []}
 TELLING = {"log_lam": 0.5}
-CELLS, STEPS, PACE, RATE, NEAR = 20, 60, 2, 0.15, 0.4
+CELLS, STEPS, PACE, LAST, RATE, NEAR = 20, 60, 2, 10, 0.1, 0.4
 BASIN, FINE = -0.8, 60  # a true loss below it is in the lowest basin, outlined on a finer grid
 MAP, CURVE, STOPS = (14, 24, 264), (318, 458, 40, 116), (318, 458, 176, 252)
 LOSSES = {f"{LOWEST:g}": LOWEST, "0": 0.0, f"{HIGHEST:g}": HIGHEST}
@@ -17,7 +17,7 @@ KEPT: dict[str, object] = {"log_lam": None, "cells": [], "basin": ""}  # the map
 
 
 def ball(state):
-    """Which λ rolls the ball into the lowest basin? Drag both; put the flag where it will stop, then press Roll."""
+    """Which λ rolls the ball into the lowest basin? Drag λ and the ball; set the flag where it ends; Roll."""
     start, flag, log_lam, adam = state["ball"], state["flag"], state["log_lam"], state["adam"]
     of, here = [*start, *flag, log_lam, adam], [*start, adam]
     lam = 10**log_lam
@@ -27,7 +27,7 @@ def ball(state):
     steps, stopped = gone["steps"], gone["steps"] == STEPS
     seen = [one for one in state["seen"] if one["of"] == here and not (stopped and one["log_lam"] == log_lam)]
     if stopped:
-        seen = [*seen, {"of": here, "log_lam": log_lam, "loss": losses[-1]}]
+        seen = [*seen, {"of": here, "log_lam": log_lam, "loss": mean(losses[-LAST:])}]
     shown = {**state, **gone, "seen": seen, "lam": lam, "losses": losses, "stop": trail[-1]}
     if KEPT["log_lam"] != log_lam:
         KEPT["log_lam"] = log_lam
@@ -35,7 +35,7 @@ def ball(state):
     KEPT["basin"] = KEPT["basin"] or outline()
     marks = [*KEPT["cells"], *key(MAP[0] + 250, 16, f"the map ≤ {LOWEST:g}", f"{HIGHEST:g}")]
     marks += [["path", {"class": kind, "d": KEPT["basin"]}, ""] for kind in ("outline under", "outline")]
-    marks.append(text(MAP[0], MAP[2] + 18, "outlined: the lowest basin", "small"))
+    marks.append(text(MAP[0], MAP[2] + 18, "outlined: the true loss is lowest", "small"))
     if steps and not still:
         way = [place(point, MAP) for point in trail[: steps + 1]]
         marks += [line(way, "under"), line(way, "ink thick"), dot(*way[-1], "found", 6)]
@@ -50,26 +50,27 @@ def ball(state):
     buttons = [button("SGD", {"adam": False}, not adam), button("Adam", {"adam": True}, adam)]
     buttons.append(run_button(shown, STEPS, "Roll"))
     far = math.hypot(trail[-1][0] - flag[0], trail[-1][1] - flag[1])
-    found = f"In the lowest basin: {'yes' if losses[-1] <= BASIN else 'no'}; true loss {losses[-1]:.2f}. "
-    found += "The gradient is 0 here: it does not move. " if still else ""
+    inside = len([one for one in losses[-LAST:] if one <= BASIN])
+    found = f"In the lowest basin: {'yes' if 2 * inside > LAST else 'no'}, {inside:d} of the last {LAST:d} steps. "
+    found = "In the lowest basin: no, the gradient is 0. " if still else found
     if state["guess"] == "flag":
-        found += f"It stops {far:.1f} from your flag: {'right' if far <= NEAR else 'not there'}."
-    question = ask("Move the flag to where it will stop, or", [], "", ["it stops"] if stopped else [])
+        found += f"It ends {far:.1f} from your flag: {'right' if far <= NEAR else 'not there'}."
+    question = ask("Move the flag to where it will end, or", [], "", ["it stops"] if stopped else [])
     return scene(shown, 326, marks, handles, buttons, words(shown), found if stopped else "", question)
 
 
 def descent(start, lam, adam):
     """The way of the ball down the gradient of Algorithm 1, in steps that shrink to nothing; it stays on the map."""
     x, y, trail = start[0], start[1], [list(start)]
-    mean, square = [0.0, 0.0], [0.0, 0.0]
+    first, square = [0.0, 0.0], [0.0, 0.0]
     for step in range(1, STEPS + 1):
         slopes, rate = rank_gradient(scores([x, y]), WEIGHTS, lam), RATE * (1 - (step - 1) / STEPS)
         moves = []
         for k, axis in enumerate(AXES):
             slope = sum(a * b for a, b in zip(slopes, axis))
-            mean[k] = 0.9 * mean[k] + 0.1 * slope
+            first[k] = 0.9 * first[k] + 0.1 * slope
             square[k] = 0.99 * square[k] + 0.01 * slope * slope
-            even = mean[k] / (1 - 0.9**step) / (math.sqrt(square[k] / (1 - 0.99**step)) + 1e-8)
+            even = first[k] / (1 - 0.9**step) / (math.sqrt(square[k] / (1 - 0.99**step)) + 1e-8)
             moves.append(rate * (even if adam else slope))
         x, y = [min(max(at - move, -FAR), FAR) for at, move in zip([x, y], moves)]
         trail.append([x, y])
@@ -96,7 +97,7 @@ def curve(losses):
 
 
 def stops(seen):
-    """The loss at the end over λ, of those that have been rolled from here."""
+    """The mean of the loss over the last steps, by λ, of those that have been rolled from here."""
     left, right, top, bottom = STOPS
     marks = axes(STOPS, (-1, 1.6, {"0.1": -1, "1": 0, "10": 1, "λ": 1.6}), (LOWEST, HIGHEST, LOSSES))
     marks.append(text(left, top - 10, "last true loss by λ", "small"))

@@ -169,6 +169,20 @@ def test_presets_are_the_published_settings():
     assert set(published) == set(PRESETS) and repr(SupremumRanker()) == repr(SupremumRanker.preset("joined"))
 
 
+def test_the_supremum_ranker_counts_members_in_full_and_others_by_its_step():
+    """Of those who take part; tied members share the worst of their ranks, and have no gradient."""
+    y, members, where = random(6, 8).round() / 100, coin(6, 8), coin(6, 8, p=0.7, seed=5)
+    others, inside, ranker = coin(6, 8, seed=4) & ~members, members & where, SupremumRanker()
+    steps = ranker.step(y.unsqueeze(-2) - y.unsqueeze(-1)) * (others & where).unsqueeze(-2)
+    hidden = y.masked_fill(~where, nan)
+    close(ranker.against(hidden, members, others, where=where), steps.sum(-1) * inside)
+    for dtype in DTYPES:
+        scores = hidden.to(dtype).requires_grad_()
+        found, at_least = ranker.among(scores, members, where=where), scores.unsqueeze(-2) >= scores.unsqueeze(-1)
+        assert found.dtype == torch.promote_types(dtype, torch.float32) and not found.requires_grad
+        assert torch.equal(found.long(), (at_least & inside.unsqueeze(-2)).sum(-1) * inside) and (found > 1).any()
+
+
 def test_infimum_step_lies_below_the_staircase():
     for below, above in ((10.0, 25.0), (0.0, 0.0), (1.0, 1e3)):
         step, x = InfimumStep(below, above), points()

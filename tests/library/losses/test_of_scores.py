@@ -3,13 +3,15 @@
 Values are held to the definitions in `test_reference.py`, gradients in `test_contract.py`.
 """
 
+import math
+
 import pytest
 import torch
 from cases import BLACKBOX, LOSSES
 from drawn import coin, cosines, grades, gradient, random, seeded, value_and_gradients
 from pytorch_metric_learning.losses import FastAPLoss as OfPytorchMetricLearning
 
-from rankedu import losses
+from rankedu import losses, reference
 from rankedu.losses import APLoss, FastAPLoss, HAPLoss, MAPLoss, NDCGLoss, OnEmbeddings, SmoothAPLoss, SpearmanLoss
 from rankedu.metrics import spearman
 from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, SigmoidRanker, SupremumRanker
@@ -109,6 +111,18 @@ def test_a_cut_of_ndcg_as_deep_as_the_list_is_none_and_gains_have_any_size():
     for scale in (1e-300, 1e300):
         scaled = NDCGLoss(BLACKBOX, gains=lambda x, scale=scale: scale * x)
         close(scaled(scores, grades_), NDCGLoss(BLACKBOX, gains="linear")(scores, grades_))
+
+
+def test_beyond_the_cut_of_ndcg_nothing_is_pulled_but_passed():
+    """The gradient is Algorithm 1 for g ln 2 / (IDCG (1 + r) ln²(1 + r)), and for 0 beyond k."""
+    scores, grades_ = 0.1 * random(12), torch.randint(5, (12,), generator=seeded())
+    gains, ranks = [2**grade - 1 for grade in grades_.tolist()], reference.rank(scores.tolist())
+    ideal = sum(g / math.log2(1 + r) for r, g in enumerate(sorted(gains)[::-1][:5], start=1))
+    slopes = [math.log(2) / ((1 + r) * math.log(1 + r) ** 2) * (r <= 5) for r in ranks]
+    pulled = [g / ideal * slope for g, slope in zip(gains, slopes, strict=True)]
+    found = gradient(NDCGLoss(BlackboxRanker(9.0), k=5), scores, grades_)
+    close(found, torch.tensor(reference.rank_gradient(scores.tolist(), pulled, 9.0), dtype=torch.float64))
+    assert found.any()
 
 
 def test_auto_lam_moves_lists_all_of_whose_items_have_a_gain():

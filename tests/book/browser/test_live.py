@@ -12,16 +12,14 @@ import walk
 from tools.notebooks import pairs
 from tools.site import explorables, javascript
 
-from rankbook.ch02_blackbox_differentiation.live import paint, paths
+from rankbook.ch02_blackbox_differentiation.live import paths
 from rankbook.claims.live import verdicts
 from rankbook.kit.live import PAGE, Live, names
-from rankedu import reference
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser
 STATIC = pairs.ROOT / "book" / "_static"
 FILES = ("book.css", "live.css", "live.js")
-RING = "[data-handle='Ring']"
 STATE = "JSON.parse(document.querySelector('figure[data-live]').dataset.state)"
 
 
@@ -286,18 +284,12 @@ def test_a_live_explorable_keeps_every_claim(reader, folder, name):
 
 
 def test_without_motion_the_end_is_shown_at_once(reader):
-    for name in ("collapse", "paths", "descend"):
-        page = reader(name, reduced_motion="reduce")
-        start = state(page)
-        page.get_by_label("just show me").check()
-        page.get_by_role("button", name="Start", exact=True).click()
-        page.wait_for_function(f"{STATE}.steps > 0")
-        end = state(page)
-        assert not end["playing"] and end["steps"] > 5 and not page.evaluate("document.querySelector('figure').ticking")
-    assert end["steps"] == 150 and end["scores"] == start["scores"] != end["lanes"][0], "lanes move, the list does not"
-    reached = [reference.average_precision(lane, end["relevance"]) for lane in end["lanes"]]
-    assert end["reached"] == pytest.approx(reached, abs=1e-12)
-    assert end["average_precision"] == start["average_precision"] < 0.5 and reached[0] == reached[2] == 1 > reached[1]
+    page = reader("descend", reduced_motion="reduce")
+    page.get_by_label("just show me").check()
+    page.get_by_role("button", name="Start", exact=True).click()
+    page.wait_for_function(f"{STATE}.steps > 0")
+    end = state(page)
+    assert end["steps"] == 150 and not end["playing"] and not page.evaluate("document.querySelector('figure').ticking")
 
 
 def test_it_moves_by_itself_until_it_is_stopped(reader):
@@ -319,27 +311,14 @@ def test_a_guess_unlocks_the_run_is_kept_and_is_answered_with_what_has_happened_
     start.click()
     told = "Your frame is right on 49 % of the map: not there. Sorted, of each map: blackbox 32 %, sigmoid 52 %,"
     expect(told_of).to_contain_text(told)
-    expect(page.locator(".says")).to_contain_text("Stuck: its steps")
-    expect(page.locator(".marks")).to_contain_text("sigmoid, τ = 0.04: stuck")
     assert told_of.get_attribute("role") == "status" and page.get_by_label("just show me").is_disabled()
     items = page.locator(".marks .positive[r='5.0'], .marks .negative[width='8.0']")
     assert len(set(items.evaluate_all("all => all.map((one) => one.outerHTML)"))) == 24, "none hides another"
-    page.locator("[data-handle='Ring of sigmoid']").press("End")
-    expect(page.locator(".marks")).to_contain_text("sigmoid, τ = 0.04: sorted")
+    ring = page.locator("[data-handle='Ring of sigmoid']")
+    ring.press("End")
+    expect(ring).to_have_attribute("aria-valuetext", re.compile("^H at 1.00, τ = 0.04, AP "))
     page.get_by_role("button", name="Start anew").click()
     expect(start).to_be_disabled()
-
-
-def test_what_is_drawn_is_judged_when_the_reader_has_painted_all_of_it(reader):
-    right = ",".join(f"{paint.mean_ahead(knot, 0.15):.1f}" for knot in paint.KNOTS)
-    page = reader("paint", f"#explorable-paint?guess=drawn&drawn={right}")
-    page.wait_for_function(f"{STATE}.guess === 'drawn'")
-    ready(page, "paint")
-    assert page.locator(".marks text", has_text="mean ?").count() == 1
-    for key in ("End", "Home"):
-        page.locator("[data-handle='Item D']").press(key)
-    expect(page.locator(".told")).to_contain_text("You drew it right")
-    assert state(page)["painted"]["reach"] == [0, 1] and page.get_by_label("just show me").is_disabled()
 
 
 def test_on_paper_stands_the_end_of_a_run_or_what_the_reader_made_of_it_and_a_count_of_one_is_singular(reader):
@@ -355,21 +334,6 @@ def test_on_paper_stands_the_end_of_a_run_or_what_the_reader_made_of_it_and_a_co
     expect(page.locator(".says")).to_contain_text("after 1 step with")
     page.emulate_media(media="print")
     assert printed.is_hidden() and found.is_hidden() and first.is_visible()
-
-
-def test_a_bet_on_a_row_is_kept_follows_its_row_and_is_answered(reader):
-    page = reader("verdicts", reduced_motion="reduce")
-    start, says, ring = (page.get_by_role("button", name="Take runs away"), *map(page.locator, (".told", RING)))
-    expect(start).to_be_disabled()
-    ring.press("ArrowDown")
-    ring.press("ArrowDown")
-    page.wait_for_function("location.hash === '#explorable-verdicts?row=-1&guess=row'")
-    page.reload()
-    expect(ring).to_have_attribute("aria-valuetext", "on A - C")
-    start.click()
-    expect(says).to_contain_text("“A - B” and “A - C”. You bet on “A - C”: right.")
-    expect(ring).to_have_attribute("aria-valuetext", "on A - C")
-    assert state(page)["row"] == -2, "what nobody can tell any more has gone to the end, and the ring with it"
 
 
 @pytest.mark.parametrize("touch", [False, True])

@@ -75,28 +75,6 @@ def test_nothing_in_sight_moves_while_a_page_comes(reader, size):
         assert reader(name, viewport=walk.SIZES[size]).evaluate(SHIFT) <= 0.01, name
 
 
-def test_the_ball_waits_for_a_guess(reader):
-    """Neither its trail nor its last loss is shown before Roll, and with another λ it waits again."""
-    having = [name for name in walk.PAGES if 'data-live="ball"' in (walk.HTML / name).read_text(encoding="utf-8")]
-    page = reader(having[-1], reduced_motion="reduce")
-    figure = page.locator("figure[data-live=ball]")
-    trail, guess = figure.locator("polyline.thick:visible"), figure.get_by_text("?", exact=True)
-    roll, says, lam = (
-        figure.get_by_role("button", name="Roll"),
-        figure.locator(".says"),
-        figure.locator("[data-handle='λ']"),
-    )
-    lam.press("End")
-    assert trail.count() == 1 and guess.count() == 1 and "stands at" not in says.inner_text(), "the flag alone is drawn"
-    expect(roll).to_be_disabled()
-    figure.locator("[data-handle=Flag]").press("ArrowLeft")
-    roll.click()
-    expect(says).to_contain_text("stands at")
-    assert guess.count() == 0 and trail.count() == 2 and "from your flag" in figure.locator(".told").inner_text()
-    lam.press("Home")
-    expect(trail).to_have_count(1)
-
-
 def test_a_page_can_be_read_with_the_keyboard_alone(reader):
     """The first Tab offers to skip the navigation; every stop shows itself; a fold opens and closes."""
     page = reader(CHAPTER)

@@ -3,44 +3,30 @@
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 
 from rankbook.kit.compare import LEVEL, Comparison, compare, descend
 
-STRENGTHS, RATES, STARTS, REPEATS = (0.1, 1.0, 10.0), (0.01, 0.1), 12, 200
 
-
-def experiment(seed, advantage=0.0, starts=STARTS):
-    """Two arms on paired starts whose settings differ by noise alone; the second is better by so many deviations."""
-    random = np.random.default_rng(seed)
-    start = 3 * random.standard_normal(starts)  # what a start has in common for all: more than all that is asked
+def test_an_arm_is_told_from_another_by_the_paired_t_test_whose_level_several_comparisons_share():
+    """Arms whose settings differ by noise alone, of which "b" is better; a start moves all of it more than that."""
+    random = np.random.default_rng(0)
+    start = 3 * random.standard_normal(12)
 
     def train(arm, strength, rates, starts):
         validation, test = random.standard_normal((2, len(rates), starts))
         return start + validation, start + arm + test
 
-    return compare(train, {"a": 0.0, "b": advantage}, {"untrained": start + random.standard_normal(starts)}, STRENGTHS,
-                   rates=RATES, starts=starts)  # fmt: skip
-
-
-def share(claim):
-    return np.mean([claim(seed) for seed in range(REPEATS)])
-
-
-def test_equal_arms_are_told_apart_no_more_often_than_announced():
-    bound = LEVEL + 2.6 * np.sqrt(LEVEL * (1 - LEVEL) / REPEATS)  # of 200 fair draws
-    assert share(lambda seed: "no difference" not in experiment(seed).says("b", "a")) <= bound
-    assert share(lambda seed: not experiment(seed).below("a")) <= bound / 2, "one of six settings is not luck"
-
-
-def test_a_known_effect_is_found_in_its_direction():
-    assert share(lambda seed: experiment(seed, 2.0).says("b", "a").startswith("better")) > 0.95
-    assert share(lambda seed: experiment(seed, 2.0).says("a", "b").startswith("worse")) > 0.95
-    assert share(lambda seed: not experiment(seed, 2.0).below("b")) > 0.95
-
-
-def test_several_comparisons_share_the_level():
-    found = experiment(0)
-    assert found.difference("a", "b", 5).half > 1.3 * found.difference("a", "b").half
+    untrained = {"untrained": start + random.standard_normal(12)}
+    found = compare(train, {"a": 0, "b": 2, "c": 0, "d": -4}, untrained, (0.1, 1.0, 10.0), rates=(0.01, 0.1))
+    paired = stats.ttest_rel(found.values("b"), found.values("a"))
+    for comparisons in (1, 5):
+        low, high = paired.confidence_interval(1 - LEVEL / comparisons)
+        difference = found.difference("b", "a", comparisons)
+        assert (difference.mean - difference.half, difference.mean + difference.half) == pytest.approx((low, high))
+    assert found.says("b", "a").startswith("better (+") and found.says("a", "b").startswith("worse (-")
+    assert found.says("c", "a").startswith("no difference seen") and "not above untrained" in found.says("c", "a")
+    assert [bool(found.below(arm)) for arm in "abcd"] == [True, False, True, True], "one of six settings is not luck"
 
 
 def by_hand(**options):

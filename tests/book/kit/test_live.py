@@ -16,6 +16,7 @@ from tools.site import javascript
 
 from rankbook.ch02_blackbox_differentiation.live import look_ahead, paint, paths
 from rankbook.ch03_ranking_is_a_solver.live import hexagon
+from rankbook.ch04_interpolated_ranking.live import ball
 from rankbook.ch06_ties_and_margins.live import collapse
 from rankbook.ch07_recall_loss.live import bricks
 from rankbook.ch14_happier.live import hunt
@@ -139,11 +140,24 @@ def test_a_map_of_descend_has_what_a_descent_from_each_cell_comes_to_and_a_frame
         assert end["maps"][method][row][column] == pytest.approx(value, abs=0.03), (method, row, column)
     assert set(end["maps"][2][0]) == {1}, "the blind walk sorts from everywhere"
     assert "% of the map: right" in descend.descend(end)["found"]
+    assert end["scores"] == start["scores"] != end["lanes"][0], "lanes move, the list does not"
+    reached = [reference.average_precision(lane, end["relevance"]) for lane in end["lanes"]]
+    assert end["reached"] == pytest.approx(reached, abs=1e-12) and reached[0] == reached[2] == 1 > reached[1]
     coarse = str(descend.descend({**end, "logs": [0.7, -1.4]})["marks"])
     assert "λ = 5: sorted" in coarse and "AP 1.00, its cell 0.37" in coarse, "words are of the ring, not of its cell"
     moved = descend.descend({**end, "scores": [*end["scores"][:held], 0.9]})
     assert moved["state"]["maps"] == end["maps"] and moved["state"]["reached"] == [1, 1, 1], "the rings replay it"
     assert not descend.descend({**end, "held": 0})["state"]["maps"][0][0], "another item's map isn't known yet"
+
+
+def test_the_ball_shows_neither_trail_nor_end_before_it_has_rolled_and_with_another_lambda_it_waits_again():
+    waiting = ball.ball({**ball.START, "log_lam": 1.6})
+    end = run(ball.ball, {**waiting["state"], "guess": "flag"})
+    over, again = ball.ball(end), ball.ball({**end, "log_lam": -1})
+    assert [str(one["marks"]).count("thick'") for one in (waiting, over, again)] == [1, 2, 1], "the flag, and the trail"
+    assert ["stands at" in one["says"] for one in (waiting, over, again)] == [False, True, False]
+    assert [str(one["marks"]).count("'?'") for one in (waiting, over)] == [1, 0]
+    assert waiting["buttons"][-1]["locked"] and not waiting["found"] and "from your flag" in over["found"]
 
 
 @pytest.mark.parametrize("lam", [0.3, 1.1, 2.4, 5.7])
@@ -187,8 +201,13 @@ def test_verdicts_judge_by_what_is_kept_sort_themselves_and_say_which_fell_first
         assert (found["mean"], found["half"]) == pytest.approx((sum(values) / n, half), rel=0.03)
     end = run(verdicts.verdicts, {**start, "guess": "row", "row": -1})
     shown = verdicts.verdicts(end)
-    assert end["open"] == end["bet"] and list(end["counts"].values()) == [0, 0, 1, 2] and "You bet on" in shown["found"]
-    assert "“A - B” and “A - C”" in shown["found"], "at eight tenths both have three runs left"
+    assert end["open"] == end["bet"] == "A - C" and list(end["counts"].values()) == [0, 0, 1, 2]
+    assert end["row"] == -2, "what nobody can tell any more has gone to the end, and the ring with it"
+    told = "“A - B” and “A - C”. You bet on “A - C”: right."
+    assert told in shown["found"], "at eight tenths both have three runs left"
+    lost = run(verdicts.verdicts, {**start, "guess": "row", "row": -2})
+    assert [lost[name] for name in ("open", "row")] == ["A - B", -1], "the ring shows what fell"
+    assert "You bet on “B - C”: no." in verdicts.verdicts(lost)["found"]
     names = [mark[2] for mark in shown["marks"] if mark[0] == "text" and mark[2] in {one["row"] for one in end["rows"]}]
     assert names == ["B - C", "A - B", "A - C"], "what is level comes before what cannot be told"
     strict = verdicts.verdicts({**start, "log_alpha": -3.0, "factor": 0.0})["state"]

@@ -123,11 +123,13 @@ RULES = ("lab/records/claims.yaml", "book/data/claims.yaml")
 TABLES = ("lab/records/claims_*.jsonl", "book/data/claims")
 
 
-def test_no_rule_is_younger_than_the_first_of_its_records():
-    def commits(*arguments: str) -> list[int]:  # their seconds, the last first
-        command = ["git", "log", "--format=%ct", *arguments]
-        return [int(line) for line in subprocess.check_output(command, cwd=pairs.ROOT, text=True).split()]
+def commits(*arguments: str) -> list[int]:
+    """Their seconds, the last first."""
+    command = ["git", "log", "--format=%ct", *arguments]
+    return [int(line) for line in subprocess.check_output(command, cwd=pairs.ROOT, text=True).split()]
 
+
+def test_no_rule_is_younger_than_the_first_of_its_records():
     changed = commits("-M", "-G", "^  rule:", "--", *RULES)  # a file that moved, and stayed as it was, did not change
     records = commits("--", *TABLES)
     assert changed and records and changed[0] <= records[-1]
@@ -141,9 +143,5 @@ def test_the_lists_of_the_page_hold_no_record_that_the_verdicts_leave_out():
 
 @pytest.mark.parametrize("name", ROUNDS)
 def test_later_rounds_were_designed_before_their_first_records(name):
-    def commits(path: str) -> list[int]:
-        command = ["git", "log", "--format=%ct", "--", path]
-        return [int(line) for line in subprocess.check_output(command, cwd=pairs.ROOT, text=True).split()]
-
-    records = commits(f"lab/records/claims_{name}.jsonl")
-    assert (design := commits(f"lab/records/{name}.yaml")) and (not records or design[0] <= records[-1])
+    design, records = (commits("--", f"lab/records/{file}") for file in (f"{name}.yaml", f"claims_{name}.jsonl"))
+    assert design and (not records or design[0] <= records[-1])

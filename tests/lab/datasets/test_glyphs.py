@@ -17,7 +17,6 @@ from ranklab.datasets.cache import cache_folder
 from ranklab.datasets.glyphs import base_letter, card_markdown, script
 from ranklab.datasets.rendering import cached_rendering, drawn_with, render
 from ranklab.datasets.unicode_tree import LETTERS, SCRIPTS, SHARES, VARIANTS, deal, halves, owners, with_variants
-from ranklab.training import SuperClassSampler
 
 ROOT = Path(__file__).resolve().parents[3]
 PINNED_VERSION = drawn_with() == rendering.CHECKED_WITH
@@ -34,9 +33,10 @@ def known(tmp_path_factory):
         warnings.simplefilter("error" if PINNED_VERSION else "ignore")
         drawn = cached_rendering(root)
     splits = {name: UnicodeGlyphs(name, root=root) for name in ("train", "test", "all")}
+    letters = UnicodeGlyphs("val", letters=True, salt=1, root=root)
     characters, pictures = [chr(code) for code in np.unique(drawn.codepoints)], owners(drawn)
     dealt = {**{salt: deal(characters, pictures, salt) for salt in SALTS}, "halves": halves(characters, pictures)}
-    return SimpleNamespace(root=root, drawn=drawn, splits=splits, characters=characters, dealt=dealt)
+    return SimpleNamespace(root=root, drawn=drawn, splits=splits, letters=letters, characters=characters, dealt=dealt)
 
 
 def characters_of(data):
@@ -110,7 +110,7 @@ def test_the_hierarchy_is_a_tree_whose_names_belong_to_its_labels(known):
     assert bases == sorted(bases), "their numbers do not hang on the order of a set"
     for level in range(3):
         assert paths[:, level].unique().tolist() == list(range(len(data.names[level])))
-    for side in known.splits.values():
+    for side in (*known.splits.values(), known.letters):
         for path in side.labels.unique(dim=0).tolist():
             names = [side.names[level][label] for level, label in enumerate(path)]
             assert names == [script(names[2]), base_letter(names[2]), names[2]]
@@ -156,17 +156,11 @@ def test_the_salt_alone_decides_and_halves_are_those_that_committed_results_were
 
 
 def test_the_letters_only_tree(known):
-    data = UnicodeGlyphs("val", letters=True, salt=1, root=known.root)
+    data = known.letters
     assert data.names[0] == LETTERS and len(data.names[2]) == 939
-    paths = data.labels.unique(dim=0)
-    assert paths[:, 1].unique(return_counts=True)[1].min() >= VARIANTS
+    assert data.labels.unique(dim=0)[:, 1].unique(return_counts=True)[1].min() >= VARIANTS
     kept = (known.dealt[1] == "val") & with_variants(known.characters)
     assert characters_of(data) == {c for c, inside in zip(known.characters, kept, strict=True) if inside}
-    for path in paths.tolist():
-        names = [data.names[level][label] for level, label in enumerate(path)]
-        assert names[:2] == [script(names[2]), base_letter(names[2])]
-    for batch in SuperClassSampler(data.labels, 64, 4, batches=6):
-        assert data.labels[batch, 0].unique(return_counts=True)[1].tolist() == [32, 32]
 
 
 def test_held_out_letters_are_behind_a_door_that_one_command_alone_opens(known):

@@ -35,6 +35,10 @@ def test_a_row_of_a_table_has_the_published_settings_and_its_source():
         assert found["lam"] == {"lam01": 0.1, "lam25": 2.5}.get(name.split("_")[-1], 0.5), name
         assert loss.loss.class_agnostic_weight == pytest.approx(1 / 3), name
         assert found["normalized"] and loss.scores == "log-odds" and found["weight"] == 1.0, "what is not printed"
+        inner = loss.loss.average_precision
+        assert (inner.ranker.lam, inner.ranker.normalized, inner.margin) == (found["lam"], True, found["margin"]), name
+        bare = detection.make_loss(found | {"memory": 0, "scores": "logit"})
+        assert bare.loss.memory is None and bare.scores == "logit", name
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ import torch
 import yaml
 
 import ranklab.training.detection
-from rankedu.losses import OnProposals
 from ranklab.experiments import detection, hierarchical_retrieval, minibatch_statistics, retrieval, speed
 from ranklab.experiments._experiment import chosen_settings
 from ranklab.experiments.detection_data import Findings
@@ -154,11 +153,3 @@ def test_bad_input_is_named_and_nothing_is_kept(refused, tmp_path, monkeypatch):
         ]
     )
     assert not list(tmp_path.rglob("*.pt"))
-
-
-def test_parameters_reach_the_loss_of_detection():
-    given = {"lam": 2.0, "normalized": True, "margin": 0.25, "memory": 0, "class_agnostic_weight": 0.5}
-    loss = detection.make_loss(detection.DEFAULTS | given | {"scores": "log-odds"})
-    assert isinstance(loss, OnProposals) and loss.scores == "log-odds" and loss.loss.memory is None
-    inner = loss.loss.average_precision
-    assert (inner.ranker.lam, inner.ranker.normalized, inner.margin) == (2.0, True, 0.25)

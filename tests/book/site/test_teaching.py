@@ -1,4 +1,4 @@
-"""The question bank: complete, reasoned, and every number in it computed by the package."""
+"""What is handed out: questions whose every number is computed, syllabi in an order that works, answers, figures."""
 
 import itertools
 import json
@@ -8,7 +8,11 @@ import zipfile
 from xml.etree import ElementTree
 
 import numpy as np
+import pytest
 import torch
+from tools.notebooks import exercise_texts
+from tools.site.reading import behind, chapters
+from tools.teaching import handouts, syllabus
 from tools.teaching import question_bank as questions
 
 import rankedu
@@ -100,8 +104,8 @@ def test_a_question_is_complete_and_every_chapter_has_four():
 
 def test_the_page_and_the_exports_hold_every_question_and_self_test():
     page, selves = questions.page(), questions.self_tests()
-    chapters = {test.stem for test in selves}
-    assert len(chapters) >= 16 and [test.number for test in selves] == len(chapters) * [1, 2, 3, 4, 5]
+    stems = {test.stem for test in selves}
+    assert len(stems) >= 16 and [test.number for test in selves] == len(stems) * [1, 2, 3, 4, 5]
     assert page.count("::::{dropdown} ") == sum(len(question.options) for question in BANK) + len(selves)
     assert "glue:text" not in page and page.count("**Right.**") == len(BANK)
     assert all(page.count(f":::::{{container}} question\n:name: question-{one.key}\n") == 1 for one in BANK)
@@ -111,7 +115,7 @@ def test_the_page_and_the_exports_hold_every_question_and_self_test():
     gift = questions.as_gift()
     assert not re.search(r"[$`]|\*\w", gift.replace("$CATEGORY: ", "")), "Moodle reads HTML"
     *parts, categories = *(part for part in gift.strip().split("\n\n") if part[0] != "$"), gift.count("$CATEGORY: ")
-    assert len(parts) == len(rows) and categories == len(chapters)
+    assert len(parts) == len(rows) and categories == len(stems)
     for part in parts:
         bare = re.sub(r"\\.", "", part)  # what is escaped is text
         assert re.fullmatch(r"::[\w.-]+:: [^{}~=#]+ \{\n(?:\t=[^=~]*|\t~[^=~]*|\t####[^#]*|\n)+\}", bare), part
@@ -134,3 +138,35 @@ def test_the_archive_for_canvas_reads_back_as_the_questions(tmp_path):
         shown = [one.get("linkrefid") for one in item.iterfind(".//{*}displayfeedback")]
         assert shown == [one.get("ident") for one in item.iterfind("{*}itemfeedback")]
     assert not rows
+
+
+@pytest.mark.parametrize("meetings", [syllabus.four(), syllabus.twelve()], ids=["four", "twelve"])
+def test_a_syllabus_has_no_chapter_before_those_it_needs_and_sets_its_own_exercises(meetings):
+    read = [number for one in meetings for number in one.chapters]
+    assert len(meetings) in (4, 12) and read == sorted(set(read))
+    assert len(meetings) == 4 or read == list(chapters())
+    known = {one.label for chapter in exercise_texts.chapters() for one in chapter.exercises}
+    for one in meetings:
+        assert {*one.exercises} <= known and {int(label[2:4]) for label in one.exercises} <= {*one.chapters}
+    if len(meetings) == 12:
+        assert all(behind(number) <= set(read[:place]) for place, number in enumerate(read))
+
+
+def test_the_answers_are_complete_and_stand_without_their_questions():
+    page = handouts.answers()
+    listed = [one for chapter in exercise_texts.chapters() for one in chapter.exercises]
+    assert all(f"<h2>Exercise {one.number}, " in page for one in listed) and "glue:text" not in page
+    assert page.count("<h2>Self-test</h2>") == len(chapters())
+    assert page.count("<strong>") >= len(questions.self_tests()) and "{ref}" not in page
+    assert not any(" ".join(one.text.split())[:80] in page for one in listed)
+
+
+def test_the_sheet_has_numbered_formulas_and_an_archive_the_figures_and_equations(tmp_path):
+    assert handouts.formulas().count("<math") >= handouts.formulas().count("<dt>") > 25
+    made = zipfile.ZipFile(handouts.archive("17_since_then", tmp_path))
+    names = {name.partition(".")[0] for name in made.namelist() if name.endswith(".png")}
+    assert names and all(
+        b"<svg" in made.read(f"{name}.svg") and made.read(f"{name}.png")[1:4] == b"PNG" for name in names
+    )
+    assert made.read("equations.tex").count(b"\\label{eq-17") == 7
+    assert all(f"{name}: Figure 17." in made.read("captions.txt").decode() for name in names)

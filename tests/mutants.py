@@ -107,6 +107,7 @@ def verdict(tests: list[str], log: Path) -> str:
         os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 1)
         os.dup2(1, 2)
         signal.alarm(LIMIT)
+        sys.dont_write_bytecode = True  # of two faults as long as each other in one second, the first would be kept
         import pytest
 
         os._exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", "--tb=line", *tests]))

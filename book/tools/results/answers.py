@@ -1,4 +1,4 @@
-"""The ten sentences at the head of the page of the claims, in words of `book/data/claims_in_words.yml`."""
+"""The sentences at the head of the page of the claims, in words of `book/data/claims_in_words.yml`."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -150,6 +150,14 @@ def test_a_map_of_descend_has_what_a_descent_from_each_cell_comes_to_and_a_frame
     assert not descend.descend({**end, "held": 0})["state"]["maps"][0][0], "another item's map isn't known yet"
 
 
+def test_a_ball_is_in_the_lowest_basin_if_most_of_its_last_steps_are_and_a_short_or_a_very_long_look_ahead_is_not():
+    for log_lam, said in ((-0.5, "no, the gradient is 0"), (0.3, "no, 0 of"), (0.5, "yes, 6 of"), (1.2, "no, 0 of")):
+        end = run(ball.ball, {**ball.START, "log_lam": log_lam, "guess": "skip"})
+        assert ball.ball(end)["found"].startswith(f"In the lowest basin: {said}"), log_lam
+        inside = [one <= ball.BASIN for one in end["losses"][-10:]]
+        assert ("yes" in said) == (sum(inside) > 5), log_lam
+
+
 def test_the_ball_shows_neither_trail_nor_end_before_it_has_rolled_and_with_another_lambda_it_waits_again():
     waiting = ball.ball({**ball.START, "log_lam": 1.6})
     end = run(ball.ball, {**waiting["state"], "guess": "flag"})

@@ -1,6 +1,8 @@
 """The page of the claims: every rule, and what was found, made from `lab/records`."""
 
+import json
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +10,8 @@ from typing import Any
 
 from rankbook.claims.figures import forest, trials
 from ranklab.claims import Claim, Protocol, Verdicts, read_claims, read_protocol, read_searches, verdicts
-from ranklab.claims.spread import redrawn
+from ranklab.claims.spread import mean_of_deals, redrawn
+from ranklab.runs import collect_runs
 from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Estimate, Judgement
 from tools.results import answers, lams
 from tools.results.answers import by_another_search, unit
@@ -43,6 +46,7 @@ def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
     clauses = [clause for of_topic in told.values() for clause in of_topic]
     return {
         "claims_protocol": protocol(),
+        "claims_devices": devices(records),
         "claims_forecast": f"```text\n{(records / 'deals_forecast.txt').read_text(encoding='utf-8')}```\n",
         "claims_rules": rules(entries),
         "claims_answers": answers.sentences(told, records) if told else "",
@@ -63,6 +67,30 @@ def protocol() -> str:
         f"{', '.join(f'`{name}`' for name in plan.budget or plan.arms)}. Object detection has {len(scenes.arms)} more: "
         f"{', '.join(f'`{name}`' for name in scenes.arms)}.\n"
     )
+
+
+def devices(records: Path) -> str:
+    """Where the arms of the second round were trained, and what networks trained on a CPU come to on a GPU."""
+    arms: dict[str, set[str]] = {}
+    for record in collect_runs(records / "claims_deals.jsonl")[0]:
+        arms.setdefault(record.machine["device"], set()).add(record.evidence["arm"])
+    on_cpu, said = arms.pop("CPU"), []
+    for name, of in arms.items():
+        said.append(f"{len(on_cpu)} arms were trained on a CPU and {len(of)} on an {name}, from starts trained there.")
+    lines = (records / "deals_again.jsonl").read_text(encoding="utf-8").splitlines()
+    again, found = list(map(json.loads, lines)), []
+    for metric in ("mAP@R", "R@1"):
+        by_deal: dict[str, list[float]] = {}
+        for one in again:
+            deal = one["run"].split("-")[-2]
+            by_deal.setdefault(deal, []).append(100 * (one["now"][metric] - one["was"][metric]))
+        mean = mean_of_deals([statistics.fmean(of) for of in by_deal.values()])
+        found.append(f"{mean.value:+.2f} ± {mean.half_width(0.05):.2f} points of {metric}".replace("-", "−"))
+    said.append(
+        f"{len(again)} networks of the recall loss, of the records of the CPU, were trained there again with the "
+        f"settings they have: {' and '.join(found)} (95 %, by deal)."
+    )
+    return " ".join(said) + "\n"
 
 
 def rules(claims: Sequence[Claim]) -> str:

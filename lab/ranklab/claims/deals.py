@@ -17,6 +17,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from ranklab.claims.protocol import RANDOM, Arm, read_arms, with_needs
 from ranklab.experiments import hierarchical_retrieval, retrieval
 from ranklab.experiments._experiment import CODE
@@ -30,6 +32,7 @@ from ranklab.runs.records import Record, collect_runs, flatten, keep_runs
 from ranklab.runs.results import write_json
 from ranklab.runs.runner import git_revision, versions
 from ranklab.runs.search import Between, draw
+from ranklab.training import pick_device
 
 __all__ = ["DEFAULT", "ROUNDS", "TEMPERATURE", "Deals", "Round", "read_round"]
 
@@ -80,8 +83,9 @@ def read_round(folder: Path, name: str = ROUNDS[0]) -> Round:
 class Deals:
     """The searches of a round, in a folder each deal, with a file each arm; each is done once."""
 
-    def __init__(self, design: Round, runs: Path, *, workers: int = 2) -> None:
+    def __init__(self, design: Round, runs: Path, *, workers: int = 2, device: str = "cpu") -> None:
         self.design, self.runs, self.workers = design, Path(runs).resolve(), workers
+        self.device = str(pick_device(device))
         self.weights = self.runs / "weights"
 
     def run(self) -> Iterator[Arm]:
@@ -102,7 +106,7 @@ class Deals:
     def _search_all(self, arm: Arm) -> None:
         todo = [deal for deal in range(self.design.deals) if not self._is_done(arm, deal)]
         context = get_context("spawn")
-        with ProcessPoolExecutor(self.workers, mp_context=context, initializer=_one_thread) as pool:
+        with ProcessPoolExecutor(self.workers, mp_context=context, initializer=_alike) as pool:
             list(pool.map(self.search, [arm] * len(todo), todo))
 
     def _is_done(self, arm: Arm, deal: int) -> bool:
@@ -175,6 +179,7 @@ class Deals:
         write_json(self._path(arm.name, deal), found)
 
     def _parameters(self, arm: Arm, given: Mapping[str, Any]) -> dict[str, Any]:
+        given = {**given, "device": self.device}
         return plan(arm.lab, preset=self.design.presets[arm.lab], parameters=given, runs=self.runs).parameters
 
     def _given(self, arm: Arm, deal: int) -> dict[str, Any]:
@@ -195,7 +200,7 @@ class Deals:
         if arm.after:
             return str(self.read(arm.after, deal)["networks"][arm.choose])
         if not self._path("start", deal).exists():
-            given = {"seed": deal, "salt": _salt(deal)}
+            given = {"seed": deal, "salt": _salt(deal), "device": self.device}
             planned = plan("retrieval", preset=self.design.presets["start"], parameters=given, runs=self.runs)
             with self._folder() as folder:
                 LABS["retrieval"].run(planned.parameters, folder, progress=False).close()
@@ -225,7 +230,8 @@ class Deals:
     def measured(self, arm: Arm, found: Mapping[str, Any], metrics: list[str]) -> Record:
         """The record of the network that these metrics chose."""
         network, parameters, number = (found[of][metrics[0]] for of in ("networks", "parameters", "chosen"))
-        trial, changed = found["trials"][number], {"weights": network, "steps": 0, "test_split": "held_out"}
+        changed = {"weights": network, "steps": 0, "test_split": "held_out", "device": self.device}
+        trial = found["trials"][number]
         with self._folder() as folder:
             outcome = LABS[arm.lab].run(parameters | changed, folder, progress=False)
         if arm.measure:
@@ -240,12 +246,18 @@ class Deals:
             parameters=parameters | {"test_split": "held_out"},
             metrics={name: value for name, value in flatten(outcome.metrics).items() if value == value},
             seconds=trial["seconds"],
-            machine={"device": "CPU", "threads": 1},
+            machine={
+                "device": "CPU" if self.device == "cpu" else torch.cuda.get_device_name(self.device),
+                "threads": 1,
+            },
             versions=versions(),
             git=git_revision(Path(__file__).parent),
             started=datetime.now(timezone.utc).isoformat(timespec="seconds"),
             evidence=outcome.evidence | about,
         )
+
+    def _device_name(self) -> str:
+        return "CPU" if self.device == "cpu" else str(torch.cuda.get_device_name(self.device))
 
 
 def of_batches(outcome: Any, sizes: Iterable[int], parameters: Mapping[str, Any]) -> dict[str, float]:
@@ -283,10 +295,10 @@ def _above(trial: Mapping[str, Any], trials: list[dict[str, Any]], chosen: Mappi
     return metric not in chosen or trial["val"][metric] > trials[chosen[metric]]["val"][metric]
 
 
-def _one_thread() -> None:
-    import torch
-
+def _alike() -> None:
+    """One thread, and on a GPU convolutions of 32 bits as on a CPU."""
     torch.set_num_threads(1)
+    torch.backends.cudnn.allow_tf32 = False
 
 
 def crowded(space: Mapping[str, Between], best: list[dict[str, float]]) -> list[str]:

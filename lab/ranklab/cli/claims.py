@@ -31,6 +31,7 @@ def claims(
         str | None, typer.Option(metavar="ARM-DEAL", help="Make this search again from nothing, beside its records.")
     ] = None,
     workers: Annotated[int, typer.Option(help="Trainings at a time, a thread each.")] = 2,
+    device: Annotated[str, typer.Option(help="Where it is trained: cpu, or cuda, which takes more workers.")] = "cpu",
     runs: Runs = Path("runs") / "claims",
     data: Annotated[Path | None, typer.Option(help="Folder of claims.yaml and records; default: lab/records.")] = None,
 ) -> None:
@@ -46,9 +47,9 @@ def claims(
         folder = data or find_records()
         design, table = read_round(folder, of), folder / f"claims_{of}.jsonl"
         if repeat:
-            _repeat(design, table, repeat)
+            _repeat(design, table, repeat, device)
             return
-        deals = Deals(design, runs, workers=workers)
+        deals = Deals(design, runs, workers=workers, device=device)
         for arm in deals.run() if run else ():
             with held_out.opened():
                 count = deals.measure(arm, table)
@@ -60,7 +61,7 @@ def claims(
         print(as_text(all_answers(folder)))
 
 
-def _repeat(design: "Round", table: Path, asked: str) -> None:
+def _repeat(design: "Round", table: Path, asked: str, device: str) -> None:
     """Beside each record what comes now; nothing is written to the records."""
     from ranklab.claims.deals import Deals
     from ranklab.datasets import held_out
@@ -71,7 +72,7 @@ def _repeat(design: "Round", table: Path, asked: str) -> None:
     if not was:
         raise ValueError(f"repeat must be an arm and a deal that are in {table}, as rambo_log-0, got {asked!r}")
     with tempfile.TemporaryDirectory() as folder:
-        deals = Deals(design, Path(folder))
+        deals = Deals(design, Path(folder), device=device)
         deals.search_with_needs(design.arms[name], int(deal))
         with held_out.opened():
             made = {record.run: record for record in deals.records_of(design.arms[name], int(deal))}

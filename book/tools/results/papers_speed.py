@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ranklab.experiments.speed import tables
+from ranklab.experiments.speed.contestants import OURS
 from ranklab.runs.records import Record
 from ranklab.runs.selection import chosen
 from tools.results.papers import DATA, markdown, preset, read
@@ -51,6 +52,9 @@ def _origins(records: Mapping[str, Record | None]) -> str:
     lines = []
     for device, record in records.items():
         command = f"```sh\nrankedu run speed --preset {PRESETS[device]}\n```"
+        if record is None and device == "cuda" and GPU.exists():
+            lines.append("GPU: by the command [below](#results-speed-gpu), but for the exponents of Table 1.")
+            continue
         if record is None:
             lines.append(f"{NAMES[device]}: not measured yet. It would be by\n\n{command}")
             continue
@@ -110,8 +114,10 @@ def _growth(rows: Mapping[str, Sequence[Row]]) -> str:
     """Table 1: printed complexity, and exponents; below it what is not in the printed table."""
     printed = {row["ours"]: row for row in _printed("rambo_tab_1")["rows"]}
     lines = []
-    for device in ("cpu", *(["cuda"] if rows["cuda"] else [])):
+    for device in ("cpu", "cuda"):
         fitted = {row["work"]: row for row in rows[device] if row["part"] == "growth" and row.get("n") is not None}
+        if device == "cuda" and not fitted:
+            continue
         for name in dict.fromkeys([*printed, *fitted]):
             complexity, general = printed[name]["values"] if name in printed else ("–", "–")
             line = {"method": name, "printed": complexity, "general ranking": general}
@@ -166,12 +172,25 @@ def _gpu(found: Mapping[str, Any]) -> str:
     rows, versions = found["rows"], found["versions"]
     about = f"{found['machine']}; torch {versions['torch']}, CUDA {versions['cuda']}; {found['seconds'] / 60:.0f} min. "
     about += f"Missing: {', '.join(found['missing']) or 'nothing'}"
-    shares = [row for row in tables.compare(rows) if row["part"] in ("step", "evaluation")]
-    shown = [
-        tables.pivot(rows, "step", "cuda"),
-        tables.pivot(rows, "evaluation", "cuda"),
-        tables.ratio_table(shares),
-        tables.pivot(rows, "batches", "cuda", "bytes", lambda size: f"{size / 2**20:,.0f} MiB"),
-    ]
-    missed = [f"* {row['part']}, {row['work']}, {row['contender']}: {row['note']}" for row in rows if row["note"]]
-    return "\n\n".join([f"{about}. Made by", command, *map(markdown, filter(None, shown)), *missed]) + "\n"
+    step = tables.pivot(rows, "step", "cuda")
+    memory = tables.pivot(rows, "batches", "cuda", "bytes", lambda size: f"{size / 2**20:,.0f} MiB")
+    shown = {
+        "A training step of ResNet-50 in mixed precision, without its loss, and losses. " + _shares(rows): step,
+        "An evaluation, and the matrix product that it needs.": tables.pivot(rows, "evaluation", "cuda"),
+        "Memory at the peak, beyond the embeddings.": memory,
+    }
+    parts = [f"{title}\n\n{markdown(table)}" for title, table in shown.items() if table]
+    missed = [row["note"] for row in rows if row["note"].startswith(NOT_MEASURED)]
+    return "\n\n".join([f"{about}. Made by", command, *parts, *missed]) + "\n"
+
+
+def _shares(rows: Sequence[Row]) -> str:
+    """What part of a step the losses take, at the smallest batch and at the largest."""
+    steps = [row for row in rows if row["part"] == "step" and row["seconds"] is not None]
+    taken = {(row["work"], row["size"]): row["seconds"] for row in steps if row["contender"] == OURS}
+    of = {row["size"]: row["seconds"] for row in steps if row["contender"] != OURS}
+    told = []
+    for size in sorted({min(of, default=0), max(of, default=0)} & {size for _, size in taken}):
+        shares = [100 * seconds / of[size] for (_, own), seconds in taken.items() if own == size]
+        told.append(f"at {size:,} images {min(shares):.0f} to {max(shares):.0f} %")
+    return f"The losses take {' and '.join(told)} of the step." if told else ""

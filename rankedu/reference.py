@@ -505,6 +505,27 @@ def soft_sort(y, temperature):
     return [_softmax([-abs(y[i] - score) / temperature for score in y]) for i in order(y)]
 
 
+# rows i, i + 1 of DiffSort: s row_i + (1 - s) row_{i+1} and the reverse, s = σ((y_[i] - y_[i+1]) / τ)   Petersen et al., 2021
+
+
+def diff_sort(y, temperature):
+    """The same by n layers of neighbours that are compared, and change places softly: odd ones, even ones, in turn.
+    >>> [[round(share, 2) for share in row] for row in diff_sort([0.0, 1.0], temperature=1.0)]
+    [[0.27, 0.73], [0.73, 0.27]]
+    """
+    rows = [[float(i == j) for j in range(len(y))] for i in range(len(y))]
+    for layer in range(len(y)):
+        for i in range(layer % 2, len(y) - 1, 2):
+            gap = sum((share - other) * score for share, other, score in zip(rows[i], rows[i + 1], y))
+            stay = sigmoid(gap / temperature)
+            rows[i : i + 2] = _mixed(rows[i], rows[i + 1], stay), _mixed(rows[i + 1], rows[i], stay)
+    return rows
+
+
+def _mixed(row, other, stay):
+    return [stay * share + (1 - stay) * against for share, against in zip(row, other)]
+
+
 def place_of(rows):
     """The soft rank of every item from such a matrix: the sum over its rows i of i times its share."""
     return [sum(place * share for place, share in enumerate(column, 1)) for column in zip(*rows)]

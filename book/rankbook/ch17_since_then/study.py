@@ -1,6 +1,7 @@
 """Chapter 17, computed: whom identity pushes, linear maps that learn by what came later, and averages of ranks."""
 
 import functools
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -270,10 +271,23 @@ def neural_sort_ranks(y: Tensor, temperature: float) -> Tensor:
     return torch.arange(1.0, n + 1).to(y) @ rows
 
 
+def diff_sort_ranks(y: Tensor, temperature: float) -> Tensor:
+    """`place_of` the matrix of DiffSort; n layers, O(n³) with the matrix."""
+    n = y.shape[-1]
+    rows = torch.eye(n).to(y).expand(*y.shape, n)
+    for layer in range(n):
+        before, pairs, after = rows.split([layer % 2, (n - layer % 2) // 2 * 2, (n - layer % 2) % 2], -2)
+        pairs = pairs.unflatten(-2, (-1, 2))
+        stay = ((pairs[..., :1, :] - pairs[..., 1:, :]) @ y[..., None, :, None] / temperature).sigmoid()
+        rows = torch.cat([before, (stay * pairs + (1 - stay) * pairs.flip(-2)).flatten(-3, -2), after], -2)
+    return torch.arange(1.0, n + 1).to(y) @ rows
+
+
 SOFT: Mapping[str, Callable[[Tensor, float], Tensor]] = {
     "sigmoid": lambda y, temperature: SigmoidRanker(temperature)(y),
     "NeuralSort": neural_sort_ranks,
     "SoftSort": soft_sort_ranks,
+    "DiffSort": diff_sort_ranks,
     "LapSum": lap_sum,
 }
 #: What the item passes that moves in the figure.
@@ -301,3 +315,12 @@ def rises(name: str, temperature: float, lists: int = 50) -> float:
     """In which share of lists of ten items, uniform in [-1, 1], the soft rank of an eleventh rises by 0.01 or more."""
     standing = np.random.default_rng(0).uniform(-1, 1, (lists, 10)).tolist()
     return float(np.mean([largest_rise(name, temperature, one) >= 0.01 for one in standing]))
+
+
+def by_order(name: str, temperature: float, standing: Sequence[float] = STANDING, points: int = 45) -> float:
+    """By how much a soft rank in the list of the figure hangs on the order in which the list is written."""
+    x = torch.linspace(-1, 1.2, points, dtype=torch.float64)
+    y = torch.cat([x[:, None], torch.tensor(standing, dtype=torch.float64).expand(points, -1)], 1)
+    orders = torch.tensor(list(itertools.permutations(range(y.shape[1]))))
+    ranks = SOFT[name](y[:, orders], temperature).gather(-1, orders.argsort(-1).expand(points, -1, -1))
+    return float((ranks.amax(1) - ranks.amin(1)).max())

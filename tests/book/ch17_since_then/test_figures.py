@@ -110,11 +110,13 @@ def test_soft_ranks_are_the_reference_and_the_two_matrices_give_ranks_that_rise_
         "sigmoid": lambda y: reference.sigmoid_rank(y, 0.3),
         "NeuralSort": lambda y: reference.place_of(reference.neural_sort(y, 0.3)),
         "SoftSort": lambda y: reference.place_of(reference.soft_sort(y, 0.3)),
+        "DiffSort": lambda y: reference.place_of(reference.diff_sort(y, 0.3)),
         "LapSum": lambda y: reference.lap_sum_rank(y, 0.3),
     }
     for name, ranks in study.SOFT.items():
         assert ranks(y, 0.3).tolist() == pytest.approx(plain[name](y.tolist())), name
         assert (study.largest_rise(name, 0.1) > 0.01) == (name in ("NeuralSort", "SoftSort"))
+        assert (study.by_order(name, 0.1, points=3) > 0.1) == (name == "DiffSort")
     far = torch.tensor([1e4, 0.0, -1e4], dtype=torch.float64)
     assert study.lap_sum(far, 0.1).tolist() == pytest.approx([1, 2, 3])
 
@@ -255,10 +257,11 @@ def test_ndcg_of_ranks_from_above_is_a_bound_for_the_settings_of_chapter_14(sett
 def test_soft_permutations_and_soft_ranks_become_exact_and_keep_their_sums():
     y = [0.3, -0.4, 1.1, 0.6]
     exact = [[float(r == place) for r in reference.rank(y)] for place in (1, 2, 3, 4)]
-    for method in (reference.neural_sort, reference.soft_sort):
+    for method in (reference.neural_sort, reference.soft_sort, reference.diff_sort):
         assert np.allclose(method(y, 1e-3), exact) and np.allclose(np.sum(method(y, 0.5), 1), 1)
         assert np.allclose(reference.place_of(method(y, 1e-3)), reference.rank(y))
-        assert not np.allclose(np.sum(method(y, 0.5), 0), 1), "columns need not have the sum 1"
+        columns = np.allclose(np.sum(method(y, 0.5), 0), 1)
+        assert columns == (method is reference.diff_sort), "of softmax rows, columns need not have the sum 1"
     assert np.allclose(reference.lap_sum_rank(y, 1e-3), reference.rank(y))
     assert sum(reference.lap_sum_rank(y, 0.5)) == pytest.approx(10)
 

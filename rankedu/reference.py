@@ -505,7 +505,7 @@ def soft_sort(y, temperature):
     return [_softmax([-abs(y[i] - score) / temperature for score in y]) for i in order(y)]
 
 
-# rows i, i + 1 of DiffSort: s row_i + (1 - s) row_{i+1} and the reverse, s = σ((y_[i] - y_[i+1]) / τ)   Petersen et al., 2021
+# rows i, i + 1 of DiffSort: s r_i + (1 - s) r_{i+1} and the reverse, s = σ((y_i - y_{i+1}) / τ)  Petersen et al., 2021
 
 
 def diff_sort(y, temperature):

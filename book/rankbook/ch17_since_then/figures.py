@@ -51,7 +51,7 @@ def soft_ranks(temperature: float = 0.1) -> Figure:
     left.plot(x, exact, color=style.GREY, linewidth=1, zorder=0)
     left.set(xlabel="its score", title="soft rank of one item")
     right.set(xlabel="its score", title="slope")
-    style.legend_below(made, left)
+    style.legend_below(made, left, columns=3)
     return style.describe(
         made,
         f"Left, the soft rank of an item that moves past five others, beside the staircase of its rank; right its "

@@ -46,7 +46,7 @@ def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
     clauses = [clause for of_topic in told.values() for clause in of_topic]
     return {
         "claims_protocol": protocol(),
-        "claims_devices": devices(records),
+        "claims_devices": devices(),
         "claims_forecast": f"```text\n{(records / 'deals_forecast.txt').read_text(encoding='utf-8')}```\n",
         "claims_rules": rules(entries),
         "claims_answers": answers.sentences(told, records) if told else "",
@@ -69,16 +69,15 @@ def protocol() -> str:
     )
 
 
-def devices(records: Path) -> str:
+def devices() -> str:
     """Where the arms of the second round were trained, and what networks trained on a CPU come to on a GPU."""
     arms: dict[str, set[str]] = {}
-    for record in collect_runs(records / "claims_deals.jsonl")[0]:
+    for record in collect_runs(RECORDS / "claims_deals.jsonl")[0]:
         arms.setdefault(record.machine["device"], set()).add(record.evidence["arm"])
     on_cpu, said = arms.pop("CPU"), []
     for name, of in arms.items():
         said.append(f"{len(on_cpu)} arms were trained on a CPU and {len(of)} on an {name}, from starts trained there.")
-    lines = (records / "deals_again.jsonl").read_text(encoding="utf-8").splitlines()
-    again, found = list(map(json.loads, lines)), []
+    again, found = json.loads((RECORDS / "deals_again.json").read_text(encoding="utf-8")), []
     for metric in ("mAP@R", "R@1"):
         by_deal: dict[str, list[float]] = {}
         for one in again:

@@ -8,6 +8,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from scipy import stats
 from tools.notebooks import pairs
 from tools.results import answers, claims
 
@@ -145,3 +146,17 @@ def test_the_lists_of_the_page_hold_no_record_that_the_verdicts_leave_out():
 def test_later_rounds_were_designed_before_their_first_records(name):
     design, records = (commits("--", f"lab/records/{file}") for file in (f"{name}.yaml", f"claims_{name}.jsonl"))
     assert design and (not records or design[0] <= records[-1])
+
+
+def test_the_protocol_says_what_networks_come_to_that_are_trained_again_on_another_device():
+    again = json.loads((claims.RECORDS / "deals_again.json").read_text(encoding="utf-8"))
+    kept = {record.run: record for record in collect_runs(claims.RECORDS / "claims_deals.jsonl")[0]}
+    assert all(kept[one["run"]].metrics[name] == value for one in again for name, value in one["was"].items())
+    by_deal = {}
+    for one in again:
+        by_deal.setdefault(kept[one["run"]].evidence["deal"], []).append(100 * (one["now"]["R@1"] - one["was"]["R@1"]))
+    moved = [np.mean(of) for of in by_deal.values()]
+    half = stats.t.ppf(0.975, 15) * np.std(moved, ddof=1) / 4
+    assert (
+        f"{np.mean(moved):+.2f} ± {half:.2f} points of R@1".replace("-", "−") in claims.devices() and len(moved) == 16
+    )

@@ -10,6 +10,7 @@ from typing import Any
 
 from rankbook.claims.figures import forest, trials
 from ranklab.claims import Claim, Protocol, Verdicts, read_claims, read_protocol, read_searches, verdicts
+from ranklab.claims.deals import read_round
 from ranklab.claims.spread import mean_of_deals, redrawn
 from ranklab.runs import collect_runs
 from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Estimate, Judgement
@@ -74,9 +75,10 @@ def devices() -> str:
     arms: dict[str, set[str]] = {}
     for record in collect_runs(RECORDS / "claims_deals.jsonl")[0]:
         arms.setdefault(record.machine["device"], set()).add(record.evidence["arm"])
-    on_cpu, said = arms.pop("CPU"), []
-    for name, of in arms.items():
-        said.append(f"{len(on_cpu)} arms were trained on a CPU and {len(of)} on an {name}, from starts trained there.")
+    said = [f"{sum(map(len, arms.values()))} of its {len(read_round(RECORDS).arms)} arms are done, in their order:"]
+    places = sorted(arms, key=lambda where: where != "CPU")
+    said.append(", ".join(f"{len(arms[where])} on {'a CPU' if where == 'CPU' else f'an {where}'}" for where in places))
+    said[-1] += ", which trained starts of its own." if len(arms) > 1 else "."
     again, found = json.loads((RECORDS / "deals_again.json").read_text(encoding="utf-8")), []
     for metric in ("mAP@R", "R@1"):
         by_deal: dict[str, list[float]] = {}
@@ -86,7 +88,7 @@ def devices() -> str:
         mean = mean_of_deals([statistics.fmean(of) for of in by_deal.values()])
         found.append(f"{mean.value:+.2f} ± {mean.half_width(0.05):.2f} points of {metric}".replace("-", "−"))
     said.append(
-        f"{len(again)} networks of the recall loss, of the records of the CPU, were trained there again with the "
+        f"{len(again)} networks of the recall loss, of the records of the CPU, were trained again there with the "
         f"settings they have: {' and '.join(found)} (95 %, by deal)."
     )
     return " ".join(said) + "\n"

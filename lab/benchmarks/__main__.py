@@ -96,7 +96,6 @@ def main(arguments: list[str] | None = None) -> int:
             "rows": [kept[name] for name in sorted(kept)],
             "machine": f"{processor()}, {torch.backends.cpu.get_cpu_capability()}",
             "versions": f"torch {torch.__version__}, NumPy {numpy.__version__}",
-            "gpu": gpu.RECORD.exists(),
         }
         write_json(chosen.record, record)
     print("\n".join(["", *goals(declared, measured), *gpu_goals(gpu.RECORD), "", *failed]))

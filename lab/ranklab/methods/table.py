@@ -36,6 +36,7 @@ from ranklab.contestants import (
     baseline_names,
     baseline_settings,
 )
+from ranklab.training.loading import leaves
 
 
 class TrainingSet(NamedTuple):
@@ -210,7 +211,7 @@ def csl(train: TrainingSet, scale: float = 32.0) -> nn.Module:
 def soap(train: TrainingSet, temperature: float = 0.01, gamma: float = 0.9) -> nn.Module:
     if train.labels is None:
         raise ValueError("labels must be those of the training set for 'soap', got None (it keeps ranks of its items)")
-    return SOAPLoss(train.labels if train.labels.ndim == 1 else train.labels[:, -1], temperature, gamma)
+    return SOAPLoss(leaves(train.labels), temperature, gamma)
 
 
 def _sizes(train: TrainingSet) -> tuple[int, int]:

@@ -20,8 +20,7 @@ class Objective(nn.Module):
 
     def __init__(self, method: Method, loss: nn.Module, labels: Tensor | None = None) -> None:
         super().__init__()
-        self.method, self.takes_paths, self.loss = method, method.paths, loss
-        self.takes_items = bool(getattr(loss, "takes_items", False))
+        self.method, self.takes_paths, self.takes_items, self.loss = method, method.paths, method.takes_items, loss
         known = torch.empty(0, dtype=torch.int64) if labels is None else leaves(labels).unique()
         self.register_buffer("known", known, persistent=False)
 

@@ -59,9 +59,7 @@ class SOAPLoss(nn.Module):
             return 0.0 * embeddings.sum()
         above = ((cosines[query] - cosines[query, item, None]) / self.temperature).sigmoid()
         here, of_class = same.sum(-1)[query], self.size[items][query]
-        relevant = (here - 2) / (of_class - 2).clamp(
-            min=1
-        )  # the shares that the batch holds, of those but for the pair
+        relevant = (here - 2) / (of_class - 2).clamp(min=1)  # the shares that the batch holds, but for the pair
         others = (len(labels) - here) / (len(self.size) - of_class).clamp(min=1)
         counted = above.masked_fill(~same[query] | itself[query] | itself[item], 0.0).sum(-1)
         within = 1 + counted / relevant.clamp(min=1 / len(self.size))

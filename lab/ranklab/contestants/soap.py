@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from rankedu.checks import check_number
+from rankedu.checks import check_like, check_number
 from rankedu.losses.on_embeddings import check_embeddings
 from rankedu.rankers.base import wide
 
@@ -50,6 +50,7 @@ class SOAPLoss(nn.Module):
         Its value is of the averages; queries without a relevant item in the batch are left out.
         """
         check_embeddings(embeddings, labels)
+        check_like(items, labels, name="items", other="labels")
         cosines = nn.functional.normalize(wide(embeddings), dim=-1)
         cosines = cosines @ cosines.T
         same, itself = labels[:, None] == labels, torch.eye(len(labels), dtype=torch.bool, device=labels.device)
@@ -58,9 +59,7 @@ class SOAPLoss(nn.Module):
             return 0.0 * embeddings.sum()
         above = ((cosines[query] - cosines[query, item, None]) / self.temperature).sigmoid()
         here, of_class = same.sum(-1)[query], self.size[items][query]
-        relevant = (here - 2) / (of_class - 2).clamp(
-            min=1
-        )  # the shares that the batch holds, of those but for the pair
+        relevant = (here - 2) / (of_class - 2).clamp(min=1)  # the shares that the batch holds, but for the pair
         others = (len(labels) - here) / (len(self.size) - of_class).clamp(min=1)
         counted = above.masked_fill(~same[query] | itself[query] | itself[item], 0.0).sum(-1)
         within = 1 + counted / relevant.clamp(min=1 / len(self.size))

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from ranklab.methods.table import METHODS, Method, TrainingSet
 from ranklab.runs.parameters import check_known
+from ranklab.training.loading import leaves
 
 __all__ = ["METHODS", "Method", "Objective", "find_method", "make_loss", "parse_settings"]
 
@@ -19,9 +20,8 @@ class Objective(nn.Module):
 
     def __init__(self, method: Method, loss: nn.Module, labels: Tensor | None = None) -> None:
         super().__init__()
-        self.method, self.takes_paths, self.loss = method, method.paths, loss
-        self.takes_items = bool(getattr(loss, "takes_items", False))
-        known = torch.empty(0, dtype=torch.int64) if labels is None else _leaves(labels).unique()
+        self.method, self.takes_paths, self.takes_items, self.loss = method, method.paths, method.takes_items, loss
+        known = torch.empty(0, dtype=torch.int64) if labels is None else leaves(labels).unique()
         self.register_buffer("known", known, persistent=False)
 
     def extra_repr(self) -> str:
@@ -35,18 +35,14 @@ class Objective(nn.Module):
         return self.loss(embeddings, self._numbered(labels) if len(self.known) else labels, *items)
 
     def _numbered(self, labels: Tensor) -> Tensor:
-        leaves = _leaves(labels).contiguous()
-        numbers = torch.searchsorted(self.known, leaves).clamp(max=len(self.known) - 1)
-        strange = self.known[numbers] != leaves
+        ids = leaves(labels).contiguous()
+        numbers = torch.searchsorted(self.known, ids).clamp(max=len(self.known) - 1)
+        strange = self.known[numbers] != ids
         if strange.any():
             raise ValueError(
-                f"labels must be of the {len(self.known)} classes of the training set, got {int(leaves[strange][0])}"
+                f"labels must be of the {len(self.known)} classes of the training set, got {int(ids[strange][0])}"
             )
         return numbers if labels.ndim == 1 else torch.cat([labels[:, :-1], numbers[:, None]], dim=1)
-
-
-def _leaves(labels: Tensor) -> Tensor:
-    return labels if labels.ndim == 1 else labels[:, -1]
 
 
 def find_method(name: str) -> Method:
@@ -68,7 +64,7 @@ def make_loss(
     chosen = {setting: value for setting, value in settings.items() if value is not None}
     renumbered = labels if n_classes is None and method.proxies and not method.is_sum else None
     if n_classes is None and labels is not None:
-        n_classes = len(_leaves(labels).unique())
+        n_classes = len(leaves(labels).unique())
     known = _renumber(labels) if renumbered is not None and labels is not None else labels
     loss = method.make(TrainingSet(dim, n_classes, known), **chosen)
     return Objective(method, loss, renumbered)
@@ -76,7 +72,7 @@ def make_loss(
 
 def _renumber(labels: Tensor) -> Tensor:
     """The same labels with the leaves numbered from 0, for a loss that keeps a table of the paths."""
-    numbers = _leaves(labels).unique(return_inverse=True)[1]
+    numbers = leaves(labels).unique(return_inverse=True)[1]
     return numbers if labels.ndim == 1 else torch.cat([labels[:, :-1], numbers[:, None]], dim=1)
 
 

@@ -36,6 +36,7 @@ from ranklab.contestants import (
     baseline_names,
     baseline_settings,
 )
+from ranklab.training.loading import leaves
 
 
 class TrainingSet(NamedTuple):
@@ -53,10 +54,11 @@ class Method:
     name: str  #: what it is asked for by
     title: str  #: what the tables call it
     source: str  #: where it stands
-    paths: bool  #: whether it wants label paths from root to leaf; else the class alone
-    proxies: bool  #: whether it learns a vector for each class
     settings: Mapping[str, Any]  #: what can be set, each with its default
     make: Callable[..., nn.Module]  #: of a TrainingSet and settings
+    paths: bool = False  #: whether it wants label paths from root to leaf; else the class alone
+    proxies: bool = False  #: whether it learns a vector for each class
+    takes_items: bool = False  #: whether it wants to know which items of the training set a batch holds
     is_sum: bool = False  #: over the levels, each of which numbers its own classes
 
     def check(self, settings: Iterable[str]) -> None:
@@ -71,12 +73,12 @@ class Method:
 METHODS: dict[str, Method] = {}
 
 
-def _enter(title: str, source: str, *, paths: bool = False, proxies: bool = False) -> Callable[[Any], Any]:
-    """Enter a function from the training set and settings to a loss on embeddings."""
+def _enter(title: str, source: str, **wants: bool) -> Callable[[Any], Any]:
+    """Enter a function from the training set and settings to a loss on embeddings, and what it wants."""
 
     def enter(make: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
         name = make.__name__
-        METHODS[name] = Method(name, title, source, paths, proxies, _keywords(make), make)
+        METHODS[name] = Method(name, title, source, _keywords(make), make, **wants)
         return make
 
     return enter
@@ -91,7 +93,7 @@ def _ranked(name: str, title: str, source: str, score_loss: Callable[..., Any], 
         return OnEmbeddings(loss, exclude_self, EmbeddingMemory(memory) if memory else None, relevance)
 
     names = inspect.signature(score_loss).parameters
-    METHODS[name] = Method(name, title, source, paths, False, {**_keywords(score_loss), **_keywords(make)}, make)
+    METHODS[name] = Method(name, title, source, {**_keywords(score_loss), **_keywords(make)}, make, paths)
 
 
 def _keywords(function: Callable[..., Any]) -> dict[str, Any]:
@@ -206,11 +208,11 @@ def csl(train: TrainingSet, scale: float = 32.0) -> nn.Module:
     return CSLLoss(train.labels.unique(dim=0), train.dim, scale=scale)
 
 
-@_enter("SOAP", "not in a table")
+@_enter("SOAP", "not in a table", takes_items=True)
 def soap(train: TrainingSet, temperature: float = 0.01, gamma: float = 0.9) -> nn.Module:
     if train.labels is None:
         raise ValueError("labels must be those of the training set for 'soap', got None (it keeps ranks of its items)")
-    return SOAPLoss(train.labels if train.labels.ndim == 1 else train.labels[:, -1], temperature, gamma)
+    return SOAPLoss(leaves(train.labels), temperature, gamma)
 
 
 def _sizes(train: TrainingSet) -> tuple[int, int]:
@@ -242,7 +244,7 @@ for _name in baseline_names():
     _settings = baseline_settings(_name)
     _proxies = "n_classes" in _settings
     _own = {key: value for key, value in _settings.items() if key not in ("n_classes", "dim")}
-    METHODS[_name] = Method(_name, _title, _source, False, _proxies, _own, partial(_make_baseline, _name, _proxies))
+    METHODS[_name] = Method(_name, _title, _source, _own, partial(_make_baseline, _name, _proxies), proxies=_proxies)
 
 #: Of which methods the tables have the sum over levels.
 _SUMS = {
@@ -260,7 +262,7 @@ def _make_sum(method: Method, train: TrainingSet, **settings: Any) -> nn.Module:
     return SumOverLevels(lambda n: method.make(TrainingSet(train.dim, n, None), **settings), train.labels)
 
 
-for _method in [method for method in METHODS.values() if not method.paths and method.name != "soap"]:
+for _method in [method for method in METHODS.values() if not (method.paths or method.takes_items)]:
     METHODS[f"sum_{_method.name}"] = replace(
         _method,
         name=f"sum_{_method.name}",

@@ -62,18 +62,19 @@ class _Gather(torch.autograd.Function):
         return gradient.chunk(world_size())[rank()]
 
 
-def gather(embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+def gather(embeddings: Tensor, labels: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
     """Collect the shares of all processes, with their gradient: (b, dim) to (processes · b, dim), and the labels.
 
+    ``others`` are collected as the labels are: for a loss that takes them, the numbers of the items.
     Backward, the gradients that all processes have for a share are added: if each computes the loss of the whole
     batch, the mean over processes, as DistributedDataParallel takes it, is the gradient of one with all.
     """
     if world_size() == 1:
-        return embeddings, labels
+        return embeddings, labels, *others
     sizes = [int(size) for size in _all(torch.tensor([len(embeddings)], device=embeddings.device))]
     if len(set(sizes)) > 1:
         raise ValueError(f"embeddings must be as many on every process, got {sizes} (share the batch out evenly)")
-    return _Gather.apply(embeddings), torch.cat(_all(labels))
+    return _Gather.apply(embeddings), *(torch.cat(_all(other)) for other in (labels, *others))
 
 
 def _all(tensor: Tensor) -> list[Tensor]:

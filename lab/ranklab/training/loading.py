@@ -34,9 +34,9 @@ def in_memory(data: RetrievalData) -> bool:
     return hasattr(data, "images")
 
 
-def leaves(data: RetrievalData) -> Tensor:
+def leaves(labels: Tensor) -> Tensor:
     """The class of each item: the labels, or their last column."""
-    return data.labels if data.labels.ndim == 1 else data.labels[:, -1]
+    return labels if labels.ndim == 1 else labels[:, -1]
 
 
 def generator_of(*key: int) -> torch.Generator:
@@ -140,7 +140,7 @@ def batches(
     ``draws`` says where the augmentation of the batch before ended. Of pictures on disk seed, step and place in the
     batch determine each view.
     """
-    labels, indices = data.labels if paths else leaves(data), islice(sampler, first, None)
+    labels, indices = data.labels if paths else leaves(data.labels), islice(sampler, first, None)
     if in_memory(data):
         made = _augmented(data, indices, device, seed, strength, draws)
     else:

@@ -62,7 +62,7 @@ def train(
     shared = {"seed": seed, "strength": strength, "paths": paths, "items": len(data.labels)}
     if sampler is None:
         shared |= {"batch_size": batch_size, "per_class": per_class}
-        sampler = ClassBalancedSampler(leaves(data), batch_size, per_class, batches=steps, seed=seed)
+        sampler = ClassBalancedSampler(leaves(data.labels), batch_size, per_class, batches=steps, seed=seed)
     run = TrainingState(net, loss, recipe, lr, steps=steps, folder=folder, resume=resume, **shared)
     net.train()
     drawn: dict[str, Any] = {"first": run.step, "seed": seed, "strength": strength, "draws": run.draws}
@@ -85,7 +85,7 @@ def evaluate(
 
     Items in memory are augmented once, as in training. Ties fall by chance, not in the order in which the items came.
     """
-    generator, labels = torch.Generator().manual_seed(seed), leaves(data)
+    generator, labels = torch.Generator().manual_seed(seed), leaves(data.labels)
     order = torch.randperm(len(labels), generator=generator)
     embeddings = embed(net, data, strength=strength, generator=generator, workers=workers)
     with warnings.catch_warnings():

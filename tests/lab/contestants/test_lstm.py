@@ -20,8 +20,10 @@ def untrained(n=5, architecture="lstm"):
 
 
 @pytest.mark.parametrize("device", DEVICES)
+@torch.backends.cudnn.flags(enabled=True, allow_tf32=False)  # else its recurrent networks keep three digits
 def test_gradient_passes_through_a_frozen_network_to_the_scores(device):
     """cuDNN refuses the gradient of a recurrent network that is in eval mode."""
+    near = {"rtol": 1e-4, "atol": 1e-4} if device == "cuda" else {}  # sums in another order
     for architecture in ARCHITECTURES:
         for mode in (True, False):
             ranker = untrained(architecture=architecture).to(device).train(mode)
@@ -29,7 +31,7 @@ def test_gradient_passes_through_a_frozen_network_to_the_scores(device):
             (3 * ranker(y)[:, 0]).sum().backward()
             tripled, y.grad = y.grad, None
             ranker(y)[:, 0].sum().backward()
-            torch.testing.assert_close(tripled, 3 * y.grad, msg=architecture)
+            torch.testing.assert_close(tripled, 3 * y.grad, **near, msg=architecture)
             assert tripled.any() and all(parameter.grad is None for parameter in ranker.parameters()), architecture
             assert not hasattr(ranker.body, "rnn") or ranker.body.rnn.training, "eval mode has no gradient on a GPU"
 

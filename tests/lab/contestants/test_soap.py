@@ -60,6 +60,8 @@ def test_ranks_of_batches_are_on_average_those_of_the_whole_set():
     lonely = embeddings[[0, 4]].requires_grad_()
     loss(lonely, LABELS[[0, 4]], torch.tensor([0, 4])).backward()
     assert not lonely.grad.any()
+    with pytest.raises(ValueError, match=r"items must have the shape of labels, \(4,\), got \(8,\)"):
+        SOAPLoss(LABELS)(embeddings[:4], LABELS[:4], torch.arange(8))  # those of two processes
 
 
 def test_a_lab_trains_it_with_the_numbers_of_its_items(tmp_path):

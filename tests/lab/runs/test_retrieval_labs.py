@@ -94,6 +94,7 @@ def test_every_method_gives_a_gradient_whatever_the_class_ids(refused):
         assert value.ndim == 0 and value.isfinite(), name
         assert embeddings.grad.isfinite().all() and embeddings.grad.any(), name
         assert METHODS[name].proxies == bool(list(loss.parameters())), name
+        assert METHODS[name].takes_items == getattr(loss.loss, "takes_items", False), name
         assert torch.equal(value_of(name, PATHS + torch.tensor([0, 0, 1000]), embeddings)[1], value), name
     assert parse_settings("a=1 b=x, c=false") == {"a": 1, "b": "x", "c": False}
     known, paths = make_loss("normalized_softmax", dim=5, labels=PATHS), r"the paths .* for 'sum_smooth_ap', got None"

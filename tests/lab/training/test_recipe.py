@@ -15,6 +15,7 @@ from torch.optim import lr_scheduler
 
 from rankedu.losses import ClusterLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
+from ranklab.contestants import SOAPLoss
 from ranklab.models import ConvNet
 from ranklab.training import Recipe, distributed, pick_device
 from ranklab.training.large_batch import embed_for_gradient
@@ -181,9 +182,11 @@ def of_processes(name):
     torch.manual_seed(0)
     net = nn.Sequential(nn.Linear(64, 32), nn.Tanh(), nn.Linear(32, 6)).double()
     proxies, inputs = ClusterLoss(4, 6).double(), torch.randn(16, 64).double()
-    mine, labels = distributed.own_part(inputs), distributed.own_part(torch.arange(16) // 4)
-    embeddings, labels = distributed.gather(net(mine), labels)
-    (LOSSES[name](embeddings, labels) + proxies(embeddings, labels)).backward()
+    items, whole = torch.arange(16), torch.arange(16) // 4
+    mine, labels, items = map(distributed.own_part, (inputs, whole, items))
+    embeddings, labels, items = distributed.gather(net(mine), labels, items)
+    value = LOSSES[name](embeddings, labels) + proxies(embeddings, labels)
+    (value + SOAPLoss(whole, 0.1).double()(embeddings, labels, items)).backward()
     trained = [*net.parameters(), *proxies.parameters()]
     for parameter in trained if distributed.world_size() > 1 else ():
         dist.all_reduce(parameter.grad)

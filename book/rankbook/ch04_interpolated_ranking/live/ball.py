@@ -2,7 +2,7 @@
 
 import math
 
-from rankbook.kit.live.descents import AXES, FAR, HIGHEST, LOWEST, WEIGHTS, landscape, loss, pin, place, scores
+from rankbook.kit.live.descents import AXES, FAR, HIGHEST, LOWEST, WEIGHTS, grid, landscape, loss, pin, place, scores
 from rankbook.kit.live.hands import RUN, along, ask, button, run, run_button, scene, slider
 from rankbook.kit.live.marks import axes, borders, dot, key, line, scaled, text
 from rankedu.reference import interpolated, mean, rank_gradient
@@ -80,9 +80,7 @@ def descent(start, lam, adam):
 def outline():
     """The border of the lowest basin: of the true loss, so it is the same for every λ."""
     left, top, bottom = MAP
-    centres = [(k + 0.5) * 2 * FAR / FINE - FAR for k in range(FINE)]
-    low = [[loss(scores([x, -y])) <= BASIN for x in centres] for y in centres]
-    return borders(low, left, top, (bottom - top) / FINE)
+    return borders(grid(lambda y: loss(y) <= BASIN, FINE), left, top, (bottom - top) / FINE)
 
 
 def curve(losses):

@@ -45,9 +45,13 @@ def pin(name, of, point, square, also=None):
     return handle(name, *place(point, square), says, moves, also)
 
 
+def grid(function, cells):
+    """What a function of the scores is in the middle of each cell of the plane, in rows from the top."""
+    centres = [(k + 0.5) * 2 * FAR / cells - FAR for k in range(cells)]
+    return [[function(scores([x, -y])) for x in centres] for y in centres]
+
+
 def landscape(height, cells, square):
     """A function of the scores in shades, over the plane."""
     left, top, bottom = square
-    centres = [(k + 0.5) * 2 * FAR / cells - FAR for k in range(cells)]
-    rows = [[height(scores([x, -y])) for x in centres] for y in centres]
-    return shaded(rows, LOWEST, HIGHEST, left, top, (bottom - top) / cells)
+    return shaded(grid(height, cells), LOWEST, HIGHEST, left, top, (bottom - top) / cells)

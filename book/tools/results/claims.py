@@ -1,8 +1,6 @@
 """The page of the claims: every rule, and what was found, made from `lab/records`."""
 
-import json
 import math
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +8,9 @@ from typing import Any
 
 from rankbook.claims.figures import forest, trials
 from ranklab.claims import Claim, Protocol, Verdicts, read_claims, read_protocol, read_searches, verdicts
-from ranklab.claims.deals import read_round
-from ranklab.claims.spread import mean_of_deals, redrawn
-from ranklab.runs import collect_runs
+from ranklab.claims.spread import redrawn
 from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Estimate, Judgement
-from tools.results import answers, lams
+from tools.results import answers, lams, later
 from tools.results.answers import by_another_search, unit
 from tools.results.pictures import show
 
@@ -47,7 +43,8 @@ def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
     clauses = [clause for of_topic in told.values() for clause in of_topic]
     return {
         "claims_protocol": protocol(),
-        "claims_devices": devices(),
+        "claims_devices": later.devices(),
+        "claims_arms": later.arms(),
         "claims_forecast": f"```text\n{(records / 'deals_forecast.txt').read_text(encoding='utf-8')}```\n",
         "claims_rules": rules(entries),
         "claims_answers": answers.sentences(told, records) if told else "",
@@ -68,30 +65,6 @@ def protocol() -> str:
         f"{', '.join(f'`{name}`' for name in plan.budget or plan.arms)}. Object detection has {len(scenes.arms)} more: "
         f"{', '.join(f'`{name}`' for name in scenes.arms)}.\n"
     )
-
-
-def devices() -> str:
-    """Where the arms of the second round were trained, and what networks trained on a CPU come to on a GPU."""
-    arms: dict[str, set[str]] = {}
-    for record in collect_runs(RECORDS / "claims_deals.jsonl")[0]:
-        arms.setdefault(record.machine["device"], set()).add(record.evidence["arm"])
-    said = [f"{sum(map(len, arms.values()))} of its {len(read_round(RECORDS).arms)} arms are done, in their order:"]
-    places = sorted(arms, key=lambda where: where != "CPU")
-    said.append(", ".join(f"{len(arms[where])} on {'a CPU' if where == 'CPU' else f'an {where}'}" for where in places))
-    said[-1] += ", which trained starts of its own." if len(arms) > 1 else "."
-    again, found = json.loads((RECORDS / "deals_again.json").read_text(encoding="utf-8")), []
-    for metric in ("mAP@R", "R@1"):
-        by_deal: dict[str, list[float]] = {}
-        for one in again:
-            deal = one["run"].split("-")[-2]
-            by_deal.setdefault(deal, []).append(100 * (one["now"][metric] - one["was"][metric]))
-        mean = mean_of_deals([statistics.fmean(of) for of in by_deal.values()])
-        found.append(f"{mean.value:+.2f} ± {mean.half_width(0.05):.2f} points of {metric}".replace("-", "−"))
-    said.append(
-        f"{len(again)} networks of the recall loss, of the records of the CPU, were trained again there with the "
-        f"settings they have: {' and '.join(found)} (95 %, by deal)."
-    )
-    return " ".join(said) + "\n"
 
 
 def rules(claims: Sequence[Claim]) -> str:

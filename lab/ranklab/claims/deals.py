@@ -214,7 +214,21 @@ class Deals:
         there = {record.evidence["network"] for record in kept if record.evidence["arm"] == arm.name}
         records = [record for deal in range(self.design.deals) for record in self.records_of(arm, deal, there)]
         keep_runs(records, table)
+        self._keep_trials(arm, table.with_name(table.stem.replace("claims", "trials") + ".json"))
         return len(records)
+
+    def _keep_trials(self, arm: Arm, file: Path) -> None:
+        """Beside the table: by deal the boxes, the points that were tried, what they reached on `val`, the choice."""
+        there = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        there[arm.name] = []
+        for deal in range(self.design.deals):
+            found, metrics = self.read(arm.name, deal), (arm.choose, ALSO[arm.lab])
+            trials = [
+                {"point": one["point"], **{name: one.get("val", {}).get(name) for name in metrics}}
+                for one in found["trials"]
+            ]
+            there[arm.name].append({"space": found["space"], "chosen": found["chosen"], "trials": trials})
+        write_json(file, there)
 
     def search_with_needs(self, arm: Arm, deal: int) -> None:
         """Search an arm in one deal, and before it the arms that it needs."""

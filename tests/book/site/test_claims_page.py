@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from tools.notebooks import pairs
-from tools.results import answers, claims
+from tools.results import answers, claims, later
 
 from rankbook.claims.live import verdicts
 from ranklab.claims import read_protocol, read_searches
@@ -149,14 +149,20 @@ def test_later_rounds_were_designed_before_their_first_records(name):
 
 
 def test_the_protocol_says_what_networks_come_to_that_are_trained_again_on_another_device():
-    again = json.loads((claims.RECORDS / "deals_again.json").read_text(encoding="utf-8"))
-    kept = {record.run: record for record in collect_runs(claims.RECORDS / "claims_deals.jsonl")[0]}
+    again = json.loads((later.RECORDS / "deals_again.json").read_text(encoding="utf-8"))
+    kept = {record.run: record for record in collect_runs(later.RECORDS / "claims_deals.jsonl")[0]}
     assert all(kept[one["run"]].metrics[name] == value for one in again for name, value in one["was"].items())
-    by_deal = {}
-    for one in again:
-        by_deal.setdefault(kept[one["run"]].evidence["deal"], []).append(100 * (one["now"]["R@1"] - one["was"]["R@1"]))
-    moved = [np.mean(of) for of in by_deal.values()]
+    by_r1 = [one for one in again if "R@1" in kept[one["run"]].evidence["chosen"]]
+    moved = [100 * (one["now"]["R@1"] - one["was"]["R@1"]) for one in by_r1]
     half = stats.t.ppf(0.975, 15) * np.std(moved, ddof=1) / 4
-    assert (
-        f"{np.mean(moved):+.2f} ± {half:.2f} points of R@1".replace("-", "−") in claims.devices() and len(moved) == 16
-    )
+    assert len({kept[one["run"]].evidence["deal"] for one in by_r1}) == len(by_r1) == 16
+    assert f"{np.mean(moved):+.2f} ± {half:.2f} of R@1".replace("-", "−") in later.devices()
+
+
+def test_every_arm_that_is_done_stands_in_the_list_with_its_search_and_its_preset():
+    listed = [line.strip("| ").split(" | ") for line in later.arms().splitlines() if line.startswith("| identity |")]
+    found = [record for record in collect_runs(later.RECORDS / "claims_since.jsonl")[0] if "identity-" in record.run]
+    for (_, trials, metric, *cells), chosen in zip(listed, ("mAP@R", "R@1"), strict=True):
+        for cell, by in zip(cells, (chosen, "default"), strict=True):
+            values = [100 * record.metrics[metric] for record in found if by in record.evidence["chosen"]]
+            assert len(values) == 16 and cell == f"{np.mean(values):.2f}" and (metric, trials) == (chosen, "10")

@@ -126,6 +126,10 @@ def test_every_deal_has_letters_start_and_search_of_its_own(done):
     asked = [of["parameters"]["mAP@R"] for of in found]
     for name in ("salt", "weights", "seed", "lr", "temperature"):
         assert asked[0][name] != asked[1][name], name
+    told = json.loads(table.with_suffix(".json").read_text(encoding="utf-8"))["smooth_ap"]
+    for of, kept in zip(found, told, strict=True):
+        assert kept["space"] == of["space"] and kept["chosen"] == of["chosen"]
+        assert [one["mAP@R"] for one in kept["trials"]] == [trial["val"]["mAP@R"] for trial in of["trials"]]
     points = [trial["point"] for of in found for trial in of["trials"]]
     assert [point for point in points if point == DEFAULT] == [DEFAULT] * 2 and len(points) == 2 * (3 + 1)
     for deal, of in enumerate(found):

@@ -1,0 +1,95 @@
+"""What the pages tell of the later rounds: what each arm reaches, where it was trained, and how a GPU compares."""
+
+import json
+import statistics
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ranklab.claims.answers import all_answers
+from ranklab.claims.deals import ALSO, DEFAULT, ROUNDS, Round, read_round
+from ranklab.claims.spread import mean_of_deals
+from ranklab.runs import Record, collect_runs
+from tools.results.papers import markdown
+
+RECORDS = Path(__file__).resolve().parents[3] / "lab" / "records"
+Found = dict[tuple[str, str], dict[int, Record]]
+
+
+def networks(name: str) -> Found:
+    """(arm, by what it was chosen) → deal → the record, of a round."""
+    found: Found = {}
+    for record in collect_runs(RECORDS / f"claims_{name}.jsonl")[0]:
+        for chosen in record.evidence["chosen"]:
+            found.setdefault((record.evidence["arm"], chosen), {})[record.evidence["deal"]] = record
+    return found
+
+
+def arms() -> str:
+    """A row for each arm that is done: what the search and the preset reach on the held-out letters, in percent."""
+    lines = []
+    for name in ROUNDS:
+        design, found = read_round(RECORDS, name), networks(name)
+        for arm in design.arms.values():
+            for metric in (arm.choose, ALSO[arm.lab]):
+                if len(found.get((arm.name, metric), ())) == design.deals:
+                    preset = found.get((arm.name, DEFAULT))
+                    cells = {"searched": _mean(found[arm.name, metric], metric)}
+                    cells["preset"] = _mean(preset, metric) if preset else "–"
+                    trials = design.trials * len(arm.space)
+                    lines.append({"arm": arm.name, "trials": trials, "metric": metric, **cells})
+    return f"{markdown(lines)}\n\n{_near([line for line in lines if line['metric'] == 'H-AP'])}\n"
+
+
+def _near(lines: list[dict[str, Any]]) -> str:
+    """How near the methods of the letters tree lie to each other, if that is within what matters."""
+    searched = [float(line["searched"]) for line in lines]
+    gained = [float(line["searched"]) - float(line["preset"]) for line in lines]
+    spread, delta = max(searched) - min(searched), read_round(RECORDS).delta["H-AP"]
+    said = (
+        f"On the letters tree the {len(lines)} methods lie within {spread:.2f} points of H-AP, and a search brings "
+        f"{min(gained):+.2f} to {max(gained):+.2f}: where {delta:g} counts as level, it tells little."
+    )
+    return said.replace(" -", " −") if spread < delta else ""
+
+
+def _mean(of: Mapping[int, Record], metric: str) -> str:
+    return f"{100 * statistics.fmean(float(record.metrics[metric] or 0.0) for record in of.values()):.2f}"
+
+
+def devices() -> str:
+    """How far the second round is and where it was trained; what networks of the CPU come to on the GPU."""
+    design, found = read_round(RECORDS), networks(ROUNDS[0])
+    by_arm = {arm: record for (arm, _), of in found.items() for record in of.values()}
+    of = {arm: record.machine["device"] for arm, record in by_arm.items()}
+    counts = {where: list(of.values()).count(where) for where in sorted(set(of.values()), key=lambda at: at != "CPU")}
+    places = [f"{count} on {'a CPU' if where == 'CPU' else f'an {where}'}" for where, count in counts.items()]
+    said = f"{len(of)} of its {len(design.arms)} arms are done, in their order: {', '.join(places)}"
+    if len(counts) == 1:
+        return f"{said}.\n"
+    mixed = ", ".join(f"`{name}`" for name in _mixed(design, of))
+    return (
+        f"{said}, with starts trained there. Two devices meet in {mixed or 'no answer'}. Networks of the recall loss, "
+        "of the CPU's records, were trained again on the GPU with the settings they have, from a start of the GPU: "
+        f"{'; '.join(_again(found))} (95 %, by deal). Their searches were not made again.\n"
+    )
+
+
+def _mixed(design: Round, of: Mapping[str, str]) -> Iterator[str]:
+    """The questions that are answered, and whose sides were trained on different devices."""
+    told = all_answers(RECORDS)
+    for family, questions in design.families.items():
+        for name in told[family]:
+            one = questions[name]
+            if "plus" in one and len({of[arm] for arm in (one["plus"], *one["minus"])}) > 1:
+                yield name
+
+
+def _again(found: Found) -> Iterator[str]:
+    """By what the networks were chosen: what they come to, less what they came to."""
+    again = {one["run"]: one for one in json.loads((RECORDS / "deals_again.json").read_text(encoding="utf-8"))}
+    for chosen, metric in (("mAP@R", "mAP@R"), ("R@1", "R@1"), (DEFAULT, "R@1")):
+        pairs = [again[record.run] for record in found["rambo_log", chosen].values()]
+        mean = mean_of_deals([100 * (one["now"][metric] - one["was"][metric]) for one in pairs])
+        whose = "with the preset's settings" if chosen == DEFAULT else f"chosen by {chosen}"
+        yield f"those {whose} differ by {mean.value:+.2f} ± {mean.half_width(0.05):.2f} of {metric}".replace("-", "−")

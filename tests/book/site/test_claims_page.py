@@ -166,3 +166,8 @@ def test_every_arm_that_is_done_stands_in_the_list_with_its_search_and_its_prese
         for cell, by in zip(cells, (chosen, "default"), strict=True):
             values = [100 * record.metrics[metric] for record in found if by in record.evidence["chosen"]]
             assert len(values) == 16 and cell == f"{np.mean(values):.2f}" and (metric, trials) == (chosen, "10")
+    rows = [line.strip("| ").split(" | ") for line in later.arms().splitlines() if line.count("|") == 6]
+    means = {(arm, metric): cells for arm, _, metric, *cells in rows}
+    for metric in ("mAP@R", "R@1"):
+        searched, preset = map(float, means["identity", metric])
+        assert searched < preset < float(means["rambo_log", metric][0]), "chapter 17 and the protocol say so"

@@ -4,6 +4,7 @@ A solver maps costs y to :math:`\mathbf{s}(\mathbf{y}) = \operatorname{arg\,min}
 \mathbf{s}` (RaMBO Eq. 9): a staircase, whose true gradient is zero. Here it gets that of an interpolation.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor
 
 from rankedu._fast.gradient import once
-from rankedu.checks import check_floating, check_lam
+from rankedu.checks import check_floating, check_lam, extremes
 
 __all__ = ["Solver", "differentiate", "interpolate"]
 
@@ -48,7 +49,7 @@ class _Blackbox(torch.autograd.Function):
         with torch.no_grad():
             lam = ctx.lam(scores, gradient) if callable(ctx.lam) else ctx.lam
             perturbed = scores + lam * gradient
-            if perturbed.isnan().any():  # an overflow on its way to a gradient scaler, which will skip the step
+            if math.isnan(extremes(perturbed)[0]):  # an overflow on its way to a gradient scaler, which skips the step
                 found = torch.full_like(scores, torch.nan)
             else:
                 found = (_solve(ctx.solver, perturbed) - solution) / lam

@@ -77,6 +77,12 @@ def check_values(values: Tensor, *, name: str = "scores") -> None:
         )
 
 
+def extremes(values: Tensor) -> tuple[float, float]:
+    """The least and the largest value, NaN if there is one; 0 of none. A GPU is waited for once."""
+    least, most = torch.stack(torch.aminmax(values.detach())).tolist() if values.numel() else (0.0, 0.0)
+    return least, most
+
+
 def check_not_nan(values: Tensor, where: Tensor | None, *, name: str = "scores", hint: str = "") -> None:
     """No NaN among the items that take part."""
     if not values.is_floating_point() or not values.detach().sum().isnan():
@@ -116,8 +122,11 @@ def check_rows(embeddings: Tensor, name: str) -> None:
         raise ValueError(f"{name} must have shape (n, dim) with n, dim >= 1, got {tuple(embeddings.shape)}")
     values, dtype = embeddings.detach(), torch.promote_types(embeddings.dtype, torch.float32)
     length = torch.linalg.vector_norm(values, dim=1, dtype=dtype)
-    odd = ~(length.isfinite() & (length >= SHORTEST))
-    if odd.any() and (odd := odd & values.any(1)).any():
+    shortest, longest = extremes(length)
+    if shortest >= SHORTEST and longest < math.inf:
+        return
+    odd = ~(length.isfinite() & (length >= SHORTEST)) & values.any(1)
+    if odd.any():
         row = int(odd.nonzero()[0])
         worst, most = values[row, values[row].abs().argmax()].item(), torch.finfo(dtype).max ** 0.5
         raise ValueError(
@@ -182,9 +191,9 @@ def as_graded(
     graded = values.detach().to(torch.float64, copy=True)
     if where is not None:
         graded.masked_fill_(~where, 0.0)
-    bad = ~(graded.isfinite() & (graded >= 0))
-    if bad.any():
-        value = graded[bad][0].item()
+    least, most = extremes(graded)
+    if not (least >= 0 and most < math.inf):
+        value = graded[~(graded.isfinite() & (graded >= 0))][0].item()
         hint = hint or "0 is irrelevant; from labels use hierarchy.relevance(hierarchy.levels(labels, ref_labels))"
         hint += f"; leave padding out by where={name} >= 0" if value < 0 else ""
         raise ValueError(f"{name} must be finite and >= 0, got {value} ({hint})")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-from rankedu.checks import check_count, check_integers, check_number, check_where
+from rankedu.checks import check_count, check_integers, check_number, check_where, extremes
 
 __all__ = ["FlatHierarchyWarning", "InvertedRelevanceWarning", "levels", "relevance", "weighted_ap_relevance"]
 
@@ -61,9 +61,9 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
         raise ValueError(f"gallery_labels must be on the device of labels, {paths.device}, got {others.device}")
     agree = torch.ones(len(paths), len(others), dtype=torch.bool, device=paths.device)
     common = torch.zeros_like(agree, dtype=torch.int64)
+    paths = paths.masked_fill(paths < 0, -2)  # which equals nothing
     for own, other in zip(paths.T, others.T, strict=True):
         agree &= own.unsqueeze(1) == other
-        agree &= own.unsqueeze(1) >= 0
         common += agree
     return common
 
@@ -74,10 +74,10 @@ def check_paths(labels: Tensor, name: str) -> Tensor:
     if labels.ndim not in (1, 2) or labels.shape[-1] == 0:
         raise ValueError(f"{name} must have shape (n,) or (n, L) with n, L >= 1, got {tuple(labels.shape)}")
     paths = (labels.unsqueeze(1) if labels.ndim == 1 else labels).long()
-    if (paths < -1).any():
-        raise ValueError(f"{name} must be >= 0, or -1 below the end of a path, got {int(paths.min())}")
-    resumed = ((paths[:, :-1] < 0) & (paths[:, 1:] >= 0)).any(1)
-    if resumed.any():
+    least = extremes(paths)[0]
+    if least < -1:
+        raise ValueError(f"{name} must be >= 0, or -1 below the end of a path, got {int(least)}")
+    if least < 0 and (resumed := ((paths[:, :-1] < 0) & (paths[:, 1:] >= 0)).any(1)).any():
         first = int(resumed.nonzero()[0])
         raise ValueError(
             f"{name} must run from root to leaf and end where the first -1 stands, got {paths[first].tolist()} at "
@@ -86,18 +86,19 @@ def check_paths(labels: Tensor, name: str) -> Tensor:
     return paths
 
 
-def check_levels(levels: Tensor, *, name: str = "levels") -> None:
-    """Integers >= 0 along a last dimension of at least one item."""
+def check_levels(levels: Tensor, *, name: str = "levels") -> int:
+    """Integers >= 0 along a last dimension of at least one item; return the largest."""
     check_integers(levels, name, f"convert it with {name}.long()")
     if levels.ndim == 0 or levels.shape[-1] == 0:
         raise ValueError(f"{name} must have shape (..., n) with n >= 1, got {tuple(levels.shape)}")
-    if levels.numel() and int(levels.min()) < 0:
-        raise ValueError(f"{name} must be >= 0, got {int(levels.min())} (0 is nothing in common with the query)")
+    least, largest = map(int, extremes(levels))
+    if least < 0:
+        raise ValueError(f"{name} must be >= 0, got {least} (0 is nothing in common with the query)")
+    return largest
 
 
-def check_n_levels(levels: Tensor, n_levels: int | None) -> int:
+def check_n_levels(largest: int, n_levels: int | None) -> int:
     """The number L of levels: what is said, or the largest level that occurs."""
-    largest = int(levels.max()) if levels.numel() else 0
     if n_levels is None:
         return max(largest, 1)
     return check_count(n_levels, "n_levels", least=max(largest, 1), hint="the L of labels (n, L), the largest level")
@@ -207,9 +208,9 @@ def weighted_ap_relevance(levels: Tensor, weights: Sequence[float] | Tensor, whe
 
 
 def _check(levels: Tensor, n_levels: int | None, where: Tensor | None) -> int:
-    check_levels(levels)
+    largest = check_levels(levels)
     check_where(where, levels, other="levels")
-    return check_n_levels(levels, n_levels)
+    return check_n_levels(largest, n_levels)
 
 
 def _at_least(counts: Tensor) -> Tensor:

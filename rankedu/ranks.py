@@ -103,20 +103,26 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
     tensor([1, 0, 2, 3])
     """
     check_choice(ties, ("ordinal", "min", "max"), name="ties")
-    many = isinstance(scores, Tensor) and scores.numel() >= MANY and not READABLE.get()
-    if many and ties == "ordinal" and packed.packable(scores):
+    if ties == "ordinal":
         _check(scores, where, "scores")
-        n = scores.shape[-1]
-        mask = None if where is None else where.reshape(-1, n).numpy()
-        return torch.from_numpy(packed.ranks(scores.detach().reshape(-1, n).numpy(), mask)).view(scores.shape)
+        return ranked(scores, where)
     order = descending(scores, where)
     takes_part = torch.ones_like(order.first) if where is None else order.arrange(where)
     counts = takes_part.cumsum(-1)  # how many stand here or above
-    if ties == "min":
-        counts = order.at_first(counts - takes_part.long()) + 1
-    elif ties == "max":
-        counts = order.at_last(counts)
+    counts = order.at_first(counts - takes_part.long()) + 1 if ties == "min" else order.at_last(counts)
     return order.restore(counts * takes_part)
+
+
+def ranked(scores: Tensor, where: Tensor | None) -> Tensor:
+    """Rank checked scores, ties by position."""
+    if scores.numel() >= MANY and not READABLE.get() and packed.packable(scores):
+        n = scores.shape[-1]
+        mask = None if where is None else where.reshape(-1, n).numpy()
+        return torch.from_numpy(packed.ranks(scores.detach().reshape(-1, n).numpy(), mask)).view(scores.shape)
+    item = (scores.detach() + 0).argsort(dim=-1, descending=True, stable=True)  # -0.0 becomes 0.0, as above
+    takes_part = torch.ones_like(item) if where is None else where.gather(-1, item)
+    counts = takes_part.cumsum(-1) * takes_part
+    return torch.empty_like(counts).scatter_(-1, item, counts)
 
 
 def rank_among(scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:

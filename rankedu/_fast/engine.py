@@ -58,16 +58,15 @@ def loss_of_positives(
         within = "hard" if hard else "soft" if within_grad else "stopped"
         shifted = shift(scores.detach(), positive, margin)
         return tiles.loss_of_positives(ranker, part, scores, shifted, positive, where, within, size)
-    ranks_of = ranker.ranks_of_positives
+    ranks_of, found = ranker.ranks_of_positives, tiles.find(positive.reshape(-1, positive.shape[-1]))
     if size is None:
-        size = positive.sum(-1, keepdim=True).expand_as(positive)
+        size = found.size.view(*positive.shape[:-1], 1).expand_as(positive)
     elif isinstance(ranker, SupremumRanker):
         ranks_of = functools.partial(Ranker.ranks_of_positives, ranker)
-    divisor = size[positive]
 
     def loss(scores: Tensor) -> Tensor:
-        shifted = shift(scores, positive, margin)
-        return part(*ranks_of(shifted, positive, where, within_grad=within_grad), divisor)
+        ranks = ranks_of(shift(scores, positive, margin), positive, where, within_grad=within_grad)
+        return part(*(x.take(found.place) for x in (*ranks, size)))
 
     return by_definition(ranker, loss, scores, where)
 

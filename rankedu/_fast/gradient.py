@@ -52,10 +52,11 @@ def wanted(scores: Tensor) -> bool:
 def with_gradient(value: Tensor, scores: Tensor, gradient: Tensor | None, where: Tensor | None = None) -> Tensor:
     """Give a value, (), the gradient that is known for the scores, or None; its own graph, if it has one, stays.
 
-    Outside ``where`` the gradient stays 0, also if what comes in is an overflow. It refuses to be differentiated.
+    Outside ``where`` it is 0, also if what comes in is an overflow. It refuses to be differentiated.
     """
     if gradient is None:
         return value
+    where = None if where is None else where.reshape(scores.shape)
     joined: Tensor = _Known.apply(value, where, scores, gradient.reshape(scores.shape))
     return joined
 
@@ -122,21 +123,19 @@ def crossings(scores: Tensor, gradient: Tensor, members: Tensor | None = None) -
     """
     y, g = (x.detach().reshape(-1, x.shape[-1]) for x in (scores, gradient))
     here = None if members is None else members.reshape(y.shape)
-    row, item = g.nonzero(as_tuple=True)
-    if here is not None:
-        row, item = row[here[row, item]], item[here[row, item]]
+    row, item = (g if here is None else g.masked_fill(~here, 0.0)).nonzero(as_tuple=True)
     columns = slice(None, None, -(-y.shape[-1] // MOST))
     width = len(range(y.shape[-1])[columns])
     some = slice(None, None, max(1, -(-len(row) * width // MOST)))
     row, item = row[some], item[some]
-    ahead = y[row, columns] - y[row, item, None]
-    slower = g[row, item, None] - g[row, columns]
+    own, other = g[row, item, None], g[row, columns]
+    ahead, slower = y[row, columns] - y[row, item, None], own - other
     pairs = (ahead * slower > 0) & ahead.isfinite()
     if here is not None:
         pairs &= here[row, columns]
-    against = pairs & (g[row, columns] * g[row, item, None] <= 0)
-    pairs = against if against.any() else pairs
-    return ahead[pairs] / slower[pairs], ahead[pairs].abs()
+    against = pairs & (other * own <= 0)
+    found = (against if against.any() else pairs).nonzero(as_tuple=True)
+    return ahead[found] / slower[found], ahead[found].abs()
 
 
 def as_ranked(
@@ -178,8 +177,8 @@ class _Known(torch.autograd.Function):
         where, *gradients = ctx.saved_tensors
         with torch.no_grad():
             scaled = [gradient * incoming for gradient in gradients]
-            if where is not None and not incoming.isfinite():
-                scaled[0].masked_fill_(~where, 0.0)  # an overflow does not reach those who do not take part
+            if where is not None:  # an overflow does not reach those who do not take part
+                scaled[0] = torch.where(where, scaled[0], 0.0)
         own = incoming if ctx.needs_input_grad[0] else None
         return own, None, *map(once, scaled), *[None] * len(gradients)
 

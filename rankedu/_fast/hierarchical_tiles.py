@@ -15,11 +15,13 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from rankedu._fast import packed
 from rankedu._fast.gradient import wanted, with_gradient
+from rankedu._fast.packed import Ints
 from rankedu._fast.steps import step_then_slope_, sum_and_slope_
 from rankedu._fast.tiles import cut, tile_size
 from rankedu.rankers._pairwise import PairwiseRanker, made_finite
@@ -78,12 +80,12 @@ def loss_of_grades(
             else:
                 sums.add_hard(tile, counts, lower)
         answered = columns.first[:, groups] > 0
-        queries, gradient = int(answered.sum()), None
+        queries, gradient = answered.sum(), None
         if learning:
             gradient = torch.empty_like(finite).scatter_(-1, columns.item, sums.gradient.div_(queries))
             if finite is not values:  # an infinite score has no gradient
                 gradient.masked_fill_(finite != values, 0.0)
-        value = (1 - sums.value[answered]).sum() / queries
+        value = ((1 - sums.value) * answered).sum() / queries
     return with_gradient(value, scores, gradient, where)
 
 
@@ -93,22 +95,26 @@ class _Tile(NamedTuple):
     rows: Tensor  # (t,)
     place: Tensor  # (t, k) int64: row · n + column
     real: Tensor  # (t, k): 0 for padding, else 1
-    start: Tensor  # (t, 1): the column where the group begins
-    end: Tensor  # (t, 1): the column where the next one does
+    start: Ints  # (t, 1): the column where the group begins
+    end: Ints  # (t, 1): the column where the next one does
+    length: Ints  # (t, 1): how many take part
 
 
 def tiles(columns: Columns, groups: int) -> Iterator[_Tile]:
     """Group by group; queries of about the same group sizes together, so that there is little padding."""
     n, device = columns.scores.shape[1], columns.scores.device
+    first = columns.first.cpu().numpy()  # a GPU is waited for once
     for g in range(groups):
-        start, end = columns.first[:, g], columns.first[:, g + 1]
-        rows = (end > start).nonzero().squeeze(1)
-        rows = rows[((end - start)[rows] * (n + 1) + end[rows]).argsort(stable=True)]
+        start, end = first[:, g], first[:, g + 1]
+        rows = np.flatnonzero(end > start)
+        rows = rows[np.lexsort((end[rows], (end - start)[rows]))]
         for some, items in cut((end - start)[rows].tolist(), n, 2 * tile_size(device)):
             here = rows[some, None]
-            column = start[here] + torch.arange(items.start, items.stop, device=device)
-            real = (column < end[here]).to(columns.scores)
-            yield _Tile(here[:, 0], here * n + column.clamp_(max=n - 1), real, start[here], end[here])
+            edges = np.stack([here, start[here], end[here], first[here, -1]])
+            query, begin, stop, _ = torch.from_numpy(edges).to(device)
+            column = begin + torch.arange(items.start, items.stop, device=device)
+            real = (column < stop).to(columns.scores)
+            yield _Tile(query[:, 0], query * n + column.clamp_(max=n - 1), real, *edges[1:])
 
 
 class _Sums:
@@ -119,29 +125,29 @@ class _Sums:
         relevance = torch.nn.functional.pad(drop.flip(-1).cumsum(-1).flip(-1), (0, 2))
         self.relevance = relevance.gather(-1, columns.group)
         self.column = torch.arange(self.scores.shape[1], device=self.scores.device)
-        self.length = columns.first[:, -1:]  # who takes part
         self.value = self.scores.new_zeros(len(self.scores))
         self.gradient = torch.zeros_like(self.scores)
 
-    def _slice(self, rows: Tensor, start: Tensor, end: Tensor, fill: float) -> tuple[Tensor, slice]:
+    def _slice(self, rows: Tensor, start: Ints, end: Ints, fill: float) -> tuple[Tensor, slice]:
         """The scores from one column to another, which may be elsewhere in each row; shape (t, 1, m)."""
         (low, latest), (earliest, high) = ((int(x.min()), int(x.max())) for x in (start, end))
         here = slice(low, max(low, high))
         scores, column = self.scores[rows, here], self.column[here]
         if low != latest or earliest != high:
-            scores.masked_fill_((column < start) | (column >= end), fill)
+            begin, stop = torch.from_numpy(np.stack([start, end])).to(column.device)
+            scores.masked_fill_((column < begin) | (column >= stop), fill)
         return scores.unsqueeze(1), here
 
     def _spread(self, tile: _Tile, here: slice, weight: Tensor, slope: Tensor) -> None:
         """Each pair pushes its two scores apart, or together, by weight · slope."""
-        self.gradient[:, here].index_add_(0, tile.rows, (weight.unsqueeze(1) @ slope).squeeze(1))
-        self.gradient.view(-1).index_add_(0, tile.place.flatten(), -(weight * slope.sum(-1)).flatten())
+        self.gradient[:, here].index_add_(0, tile.rows, weight.unsqueeze(1).bmm(slope).squeeze(1))
+        self.gradient.view(-1).index_add_(0, tile.place.flatten(), (weight * slope.sum(-1)).flatten(), alpha=-1)
 
     def add_hard(self, tile: _Tile, counts: Counts, lower: Any) -> None:
         """A `SupremumRanker` counts items of lower relevance by its step, and all others by the Heaviside function."""
         counts = Counts(*(part.take(tile.place) for part in counts))
         own = self.scores.take(tile.place).unsqueeze(-1)
-        below, here = self._slice(tile.rows, tile.end, self.length[tile.rows], -math.inf)
+        below, here = self._slice(tile.rows, tile.end, tile.length, -math.inf)
         counted, slope = sum_and_slope_(self.ranker, below - own, self.learning, counts.lower)
         rank = counts.rank.clamp_(min=1) + counted
         h_rank = counts.h_rank * tile.real
@@ -155,7 +161,7 @@ class _Sums:
     def _correct(self, tile: _Tile, step: Any, own: Tensor, higher: Tensor, rank: Tensor) -> Tensor:
         """Count the items of higher relevance by the lower step instead; what that changes in H-rank."""
         relevance = self.relevance.take(tile.place) * tile.real
-        before, there = self._slice(tile.rows, torch.zeros_like(tile.start), tile.start, math.nan)
+        before, there = self._slice(tile.rows, np.zeros_like(tile.start), tile.start, math.nan)
         differences = before - own
         padding = differences.isnan()
         if self.learning:
@@ -168,11 +174,11 @@ class _Sums:
 
         For the items of one grade that is the same row of numbers, so that H-rank is a matrix product.
         """
-        everyone, here = self._slice(tile.rows, torch.zeros_like(tile.end), self.length[tile.rows], -math.inf)
+        everyone, here = self._slice(tile.rows, np.zeros_like(tile.end), tile.length, -math.inf)
         itself = (tile.place % len(self.column)).clamp_(max=everyone.shape[-1] - 1).unsqueeze(-1)
         differences = everyone - self.scores.take(tile.place).unsqueeze(-1)
         differences.scatter_(-1, itself, -math.inf)
-        grade = self.relevance[tile.rows].gather(-1, tile.start)
+        grade = self.relevance.take(tile.place[:, :1])
         smaller = torch.minimum(self.relevance[tile.rows, here], grade).unsqueeze(1)
         step, make_slope = step_then_slope_(self.ranker, differences)
         rank = 1 + step.sum(-1)

@@ -304,8 +304,6 @@ def loss_of_positives(
     gradient = _gradient(found, slopes[0], lam * count)
     if not gradient[query, item].any():
         ranker.no_step(*as_ranked(rows, positive, margin, own), where)
-    if where is not None:
-        gradient.masked_fill_(~where, 0.0)
     return with_gradient(value, scores, gradient, where)
 
 

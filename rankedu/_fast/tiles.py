@@ -122,8 +122,8 @@ def _count(
 def _spread(gradient: Tensor, tile: Tile, weight: Tensor, slopes: Tensor) -> Tensor:
     """Each pair pushes its two scores apart by weight · slope: the positive here; return what the others get."""
     own = tile.place[:, tile.number.start : tile.number.stop]
-    gradient.view(-1).index_add_(0, own.flatten(), -(weight * slopes.sum(2)).flatten())
-    return (weight.unsqueeze(1) @ slopes).squeeze(1)
+    gradient.view(-1).index_add_(0, own.flatten(), (weight * slopes.sum(2)).flatten(), alpha=-1)
+    return weight.unsqueeze(1).bmm(slopes).squeeze(1)
 
 
 def _flat(table: Tensor, tile: Tile) -> Tensor:
@@ -140,24 +140,23 @@ def _table(values: Tensor, tile: Tile, like: Tensor) -> Tensor:
 
 def find(positive: Tensor) -> Positives:
     """List the positives; on a CPU by NumPy, which finds few among many 20 times faster."""
-    queries, n = positive.shape
-    flat = positive.contiguous().view(-1)
+    (queries, n), flat = positive.shape, positive.flatten()
     place = torch.from_numpy(np.flatnonzero(flat.numpy())) if flat.device.type == "cpu" else flat.nonzero().view(-1)
-    size = (place // n).bincount(minlength=queries)
-    return Positives(place, size.cumsum(0) - size, size)
+    edge = torch.searchsorted(place, torch.arange(0, queries * n + 1, n, device=place.device))
+    return Positives(place, edge[:-1], edge.diff())
 
 
 def tiles(found: Positives, n: int) -> Iterator[Tile]:
     """Cut the positives into tiles of at most twice ``TILE`` pairs, or of one positive."""
-    device, sizes = found.size.device, found.size
-    size, query = sizes.sort()
+    size, order = found.size.sort()
+    sizes, device = size.tolist(), size.device
     most = min(2 * tile_size(device), max(SMALL, len(sizes) * n // 2))
-    for here, number in cut(size.tolist(), n, most):
-        own = size[here, None]
-        member = torch.arange(int(size[here.stop - 1]), device=device)
-        real = None if int(size[here.start]) == len(member) else member < own
-        place = found.place[found.first[query[here], None] + torch.minimum(member, own - 1)]
-        yield Tile(query[here], place, number, real)
+    for here, number in cut(sizes, n, most):
+        query, own, least, largest = order[here], size[here, None], sizes[here.start], sizes[here.stop - 1]
+        member, real = torch.arange(largest, device=device), None
+        if least < largest:
+            member, real = torch.minimum(member, own - 1), member < own
+        yield Tile(query, found.place[found.first[query, None] + member], number, real)
 
 
 def cut(sizes: list[int], n: int, most: int) -> Iterator[tuple[slice, range]]:

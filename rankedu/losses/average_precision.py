@@ -188,7 +188,7 @@ class MAPLoss(nn.Module):
                 f"relevance must have the shape of scores, {tuple(scores.shape)}, got {tuple(relevance.shape)} "
                 f"(of class ids make it by torch.nn.functional.one_hot(labels, {scores.shape[-1]}))"
             )
-        positive = positives(scores, relevance, where)
+        positive, _ = positives(scores, relevance, where)
         if self.memory is not None:
             scores, positive, where = self.memory.extend(scores, positive, where=where)
         if not positive.any():

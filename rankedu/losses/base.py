@@ -32,17 +32,24 @@ def check_ranker(ranker: Any) -> Ranker:
     return ranker
 
 
-def positives(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
-    """Check what every loss is given; return the relevant items that take part."""
+def positives(scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Tensor, bool]:
+    """Check what every loss is given; return the relevant items that take part, and whether there are any."""
     check_floating(scores)
     positive = relevant_items(scores, relevance, where)
-    check_not_nan(scores, where)
-    return positive
+    return positive, is_any(positive, scores, where)
+
+
+def is_any(positive: Tensor, scores: Tensor, where: Tensor | None) -> bool:
+    """Whether any item is positive; scores must not be NaN. A GPU is waited for once, for both."""
+    total, some = torch.stack([scores.detach().sum(), answerable(positive).any()]).tolist()
+    if total != total:  # NaN, which is not itself
+        check_not_nan(scores, where)
+    return bool(some)
 
 
 def answerable(positive: Tensor) -> Tensor:
-    """Which queries have a positive; as bytes, for their maximum is found 100 times faster than any() of bools."""
-    return positive.view(torch.uint8).amax(-1).bool()
+    """1 for queries that have a positive; in bytes, for their maximum is found 100 times faster than any() of bools."""
+    return positive.view(torch.uint8).amax(-1)
 
 
 def zeros(scores: Tensor) -> Tensor:
@@ -93,9 +100,9 @@ class ScoreLoss(nn.Module):
             Mean over the queries that have a relevant item, in the scores' dtype, float32 for the 16-bit ones. If no
             query has one: 0 with a zero gradient, and one `NoPositivesWarning`.
         """
-        positive = positives(scores, relevance, where)
+        positive, some = positives(scores, relevance, where)
         self.check_scores(scores, where)
-        if not answerable(positive).any():
+        if not some:
             return no_positives(scores, self.reduction)
         return self.reduced(scores, positive, where)
 

@@ -37,7 +37,7 @@ class CalibrationLoss(nn.Module):
     @eager
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Compute the loss of a batch of queries; as :meth:`APLoss.forward`, but for lists without a relevant item."""
-        return self.mean(scores, positives(scores, relevance, where), where)
+        return self.mean(scores, positives(scores, relevance, where)[0], where)
 
     def mean(self, scores: Tensor, relevant: Tensor, where: Tensor | None) -> Tensor:
         """Compute the loss of checked input."""
@@ -90,8 +90,8 @@ class ROADMAPLoss(nn.Module):
     @eager
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
         """As :meth:`APLoss.forward`; if no query has a relevant item, the calibration of the others alone."""
-        positive = positives(scores, relevance, where)
+        positive, some = positives(scores, relevance, where)
         scores = wide(scores)  # once, so that both gradients are added before they are rounded to 16 bits
-        supremum = self.supremum.mean(scores, positive, where) if positive.any() else no_positives(scores)
+        supremum = self.supremum.mean(scores, positive, where) if some else no_positives(scores)
         calibration = self.calibration.mean(scores, positive, where)
         return (1 - self.weight) * supremum + self.weight * calibration  # lerp would make inf - inf

@@ -2,11 +2,13 @@
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from rankedu._fast.gradient import wanted, with_gradient
 from rankedu._fast.switch import READABLE
 from rankedu._fast.tiles import tile_size
-from rankedu.losses.base import ScoreLoss
+from rankedu.checks import extremes
+from rankedu.losses.base import ScoreLoss, answerable
 from rankedu.rankers.base import wide
 from rankedu.rankers.histogram import HistogramRanker, check_bins
 
@@ -92,7 +94,7 @@ def _loss_and_gradient(
     scores: Tensor, positive: Tensor, where: Tensor | None, bins: int, learning: bool
 ) -> tuple[Tensor, Tensor | None]:
     """Look at some rows at a time; a row without a positive adds nothing."""
-    n, queries = scores.shape[-1], int(positive.any(-1).sum())
+    n, queries = scores.shape[-1], answerable(positive).sum()
     y, positive = scores.reshape(-1, n), positive.reshape(-1, n)
     hidden = None if where is None else ~where.reshape(-1, n)
     ap, gradient = y.new_zeros(()), torch.empty_like(y) if learning else None
@@ -103,9 +105,7 @@ def _loss_and_gradient(
         found, slopes = _average_precision(_cumulate(kind, share, bins))
         ap += found.sum()
         if gradient is not None:  # y moves H_l alone, l being the piece it lies on, and by L/2
-            gradient[tile] = (slopes * (-bins / 2 / queries)).to(y.dtype).gather(1, kind)
-    if gradient is not None and hidden is not None:
-        gradient.masked_fill_(hidden, 0.0)
+            torch.gather((slopes * (-bins / 2) / queries).to(y.dtype), 1, kind, out=gradient[tile])
     return 1 - ap / queries, gradient
 
 
@@ -121,11 +121,9 @@ def _place(scores: Tensor, positive: Tensor, hidden: Tensor | None, bins: int) -
 
 def _cumulate(kind: Tensor, share: Tensor, bins: int) -> Tensor:
     """H_l of the negatives and of the positives: float64, (rows, 2, bins + 1)."""
-    rows, width = len(kind), 2 * (bins + 1)
-    flat = (kind + width * torch.arange(rows, device=kind.device).unsqueeze(1)).flatten()
-    count = torch.bincount(flat, minlength=rows * width).view(rows, 2, -1)
-    shares = torch.bincount(flat, share.flatten().double(), minlength=rows * width).view(rows, 2, -1)
-    cumulated = count.cumsum(-1) - shares
+    empty, share = share.new_zeros(len(kind), 2 * (bins + 1), dtype=torch.float64), share.double()
+    count = empty.scatter_add(1, kind, torch.ones_like(share)).view(len(kind), 2, -1)
+    cumulated = count.cumsum(-1) - empty.scatter_add_(1, kind, share).view(len(kind), 2, -1)
     cumulated[..., -1] = count[..., :-1].sum(-1)  # all but those who are not counted
     return cumulated
 
@@ -140,20 +138,19 @@ def _average_precision(cumulated: Tensor) -> tuple[Tensor, Tensor]:
     nobody = all_above <= 0
     per_item = all_above.masked_fill(nobody, 1.0).reciprocal()  # where nobody is, above is 0 too
     precision = above * per_item
-    share = above.diff(dim=-1, prepend=above.new_zeros(len(above), 1)) / above[:, -1:].clamp(min=1)
+    count = above[:, -1:].clamp(min=1)
+    share = (above - pad(above[:, :-1], (1, 0))) / count
     ap = (share * precision).sum(-1)
     negative = -share * precision * per_item
-    later = torch.zeros_like(precision)
-    later[:, :-1] = precision[:, 1:]
-    positive = negative + share * per_item + (precision - later) / above[:, -1:].clamp(min=1)
+    positive = negative + share * per_item + (precision - pad(precision[:, 1:], (0, 1))) / count
     return ap, torch.cat([negative, positive], dim=1)
 
 
 def _check_cosine(scores: Tensor, where: Tensor | None) -> None:
     """What takes part is in [−1, 1]; NaN has been dealt with."""
-    values = scores.detach()
-    if not values.numel() or values.abs().max() <= 1 + ROUNDING:
+    if max(map(abs, extremes(scores))) <= 1 + ROUNDING:
         return
+    values = scores.detach()
     if where is not None:
         values = values.masked_fill(~where, 0.0)
     worst = values.flatten()[values.abs().argmax()].item()

@@ -10,8 +10,8 @@ from rankedu import hierarchy
 from rankedu._fast import engine
 from rankedu._fast.engine import eager
 from rankedu._fast.hierarchical_tiles import loss_of_grades
-from rankedu.checks import as_graded, check_finite, check_floating, check_not_nan, check_number, check_values
-from rankedu.losses.base import ScoreLoss, check_ranker, no_positives
+from rankedu.checks import as_graded, check_finite, check_floating, check_number, check_values
+from rankedu.losses.base import ScoreLoss, check_ranker, is_any, no_positives
 from rankedu.losses.clustering import ClusterLoss
 from rankedu.losses.margin import check_margin
 from rankedu.losses.on_embeddings import OnEmbeddings, check_embeddings
@@ -120,12 +120,15 @@ class HAPLoss(ScoreLoss):
 
         It is finite and ≥ 0, of any dtype, 0 for irrelevant; each row may have its own grades, and any number of them.
         """
-        share = shares(scores, relevance, where)
+        check_values(scores)
+        check_floating(scores)
+        value = as_graded(relevance, scores, where)
+        some = is_any(value > 0, scores, where)
         if self.lower is not None:
             check_finite(scores, where, "lower falls without bound, and the loss would be infinite: clamp them")
-        if not (share > 0).any():
+        if not some:
             return no_positives(scores, self.reduction)
-        return self.reduced(scores, share, where)
+        return self.reduced(scores, shares(value), where)
 
     def one_of(self, queries: int, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
         return queries * self.mean(scores, positive, where, weight=1 / queries)
@@ -182,14 +185,10 @@ def shift_by_grade(scores: Tensor, group: Tensor, drop: Tensor, margin: float) -
     return scores + margin * (0.5 - level).to(scores)
 
 
-def shares(scores: Tensor, relevance: Tensor, where: Tensor | None) -> Tensor:
-    """Check what the loss is given; return the relevance as float64 with a sum of 1 in each row that has any."""
-    check_values(scores)
-    check_floating(scores)
-    value = as_graded(relevance, scores, where)
-    check_not_nan(scores, where)
+def shares(value: Tensor) -> Tensor:
+    """Checked relevance, which is overwritten, with a sum of 1 in each row that has any."""
     largest = value.amax(-1, keepdim=True)
-    value /= torch.where(largest > 0, largest, 1.0)
+    value /= largest.masked_fill_(largest == 0, 1.0)
     value /= value.sum(-1, keepdim=True).clamp(min=1.0)
     return value
 

@@ -8,8 +8,8 @@ from torch import Tensor
 
 from rankedu._fast.engine import eager, loss_of_positives
 from rankedu._fast.gradient import Part
-from rankedu.checks import as_graded, check_choice, check_floating, check_k, check_not_nan, check_values
-from rankedu.losses.base import ScoreLoss, answerable, check_ranker, no_positives
+from rankedu.checks import as_graded, check_choice, check_floating, check_k, check_values
+from rankedu.losses.base import ScoreLoss, answerable, check_ranker, is_any, no_positives
 from rankedu.losses.hierarchical import grade, shift_by_grade
 from rankedu.losses.margin import check_margin
 from rankedu.rankers.base import wide
@@ -105,8 +105,7 @@ class NDCGLoss(ScoreLoss):
         check_floating(scores)
         gain = self._gain(as_graded(relevance, scores, where, hint="0 is irrelevant"))
         gain = as_graded(gain, scores, where, name="gains", hint="of grades as large as 1024 take gains='linear'")
-        check_not_nan(scores, where)
-        if not (gain > 0).any():
+        if not is_any(gain > 0, scores, where):
             return no_positives(scores, self.reduction)
         return self.reduced(scores, self._share(gain), where)
 

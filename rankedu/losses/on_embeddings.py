@@ -146,7 +146,8 @@ class OnEmbeddings(nn.Module):
         return loss
 
     def _relevance(self, labels: Tensor, ref_labels: Tensor, where: Tensor | None) -> Tensor:
-        levels = hierarchy.levels(labels, hierarchy.check_paths(ref_labels, "ref_labels"))
+        refs = None if ref_labels is labels else hierarchy.check_paths(ref_labels, "ref_labels")
+        levels = hierarchy.levels(labels, refs)
         graded: Any = getattr(self.loss, "graded", False)
         of_levels = self.relevance or (graded if callable(graded) else hierarchy.relevance)
         if self.relevance is None and not graded:

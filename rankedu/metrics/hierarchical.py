@@ -146,7 +146,7 @@ def average_precision_per_level(
     here, sorted_levels = _arrange_levels(scores, levels, where)
     ranks = here.cumsum(-1).clamp(min=1)
     values = []
-    for level in range(1, check_n_levels(levels, n_levels) + 1):
+    for level in range(1, check_n_levels(check_levels(levels), n_levels) + 1):
         positive = sorted_levels >= level
         within = positive.cumsum(-1)
         values.append((positive * within / ranks.double()).sum(-1) / within[..., -1])

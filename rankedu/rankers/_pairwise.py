@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from rankedu.checks import check_number
+from rankedu.checks import check_number, extremes
 from rankedu.rankers.base import Ranker, wide
 
 
@@ -53,7 +53,7 @@ def bounded(scores: Tensor) -> Tensor:
 
 def made_finite(scores: Tensor, where: Tensor | None) -> Tensor:
     """The very scores, if they are finite; else, who takes no part at 0 and infinities cut off."""
-    if all(map(math.isfinite, torch.aminmax(scores.detach()))):
+    if all(map(math.isfinite, extremes(scores))):
         return scores
     return bounded(scores if where is None else scores.masked_fill(~where, 0.0))
 

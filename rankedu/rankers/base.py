@@ -62,13 +62,12 @@ class Ranker(nn.Module):
     def ranks_of_positives(
         self, scores: Tensor, positive: Tensor, where: Tensor | None, *, within_grad: bool
     ) -> tuple[Tensor, Tensor]:
-        """Rank each positive among all, and among the positives; shape (p,) each, in the order of ``scores[positive]``.
+        """Rank among all, and the positives, checked as the scores are, among these; (..., n) each.
 
         The second has a gradient if ``within_grad``. Both are counts, whatever the scale of the ranker.
         """
-        ranks = self(scores, where=where)
-        within = self.among(scores if within_grad else scores.detach(), positive, where=where)
-        return ranks[positive], within[positive]
+        ranks = self._ranks(scores, where, where)
+        return ranks, self._ranks(scores if within_grad else scores.detach(), positive, where)
 
     def _check(self, scores: Tensor, where: Tensor | None) -> None:
         check_values(scores)

@@ -11,7 +11,7 @@ from rankedu.blackbox import differentiate
 from rankedu.checks import check_lam, warn_caller
 from rankedu.rankers.base import Ranker, wide
 from rankedu.rankers.reach import SHARE, LongStepWarning, NoStepWarning
-from rankedu.ranks import rank
+from rankedu.ranks import ranked
 
 
 class BlackboxRanker(Ranker):
@@ -93,13 +93,14 @@ class BlackboxRanker(Ranker):
         )
 
     def _hear(self, scores: Tensor, gradient: Tensor, found: Tensor, members: Tensor | None) -> None:
-        if self._told or math.isnan(self.lam) or not gradient.any():
+        if self._told or math.isnan(self.lam) or not gradient.numel():
             return
-        if not found.any():
+        asked = torch.stack([*torch.aminmax(gradient), found.any(), *torch.aminmax(scores)])  # a GPU is waited for once
+        least, most, moved, lowest, highest = asked.tolist()
+        if not moved and (least or most):
             self.no_step(scores, gradient, members)
             return
-        width = scores.max() - scores.min()
-        if not self.lam * torch.maximum(gradient.max(), -gradient.min()) > 100 * width > 0:
+        if not self.lam * max(most, -least) > 100 * (highest - lowest) > 0:
             return
         inside = slice(None) if members is None else members
         shortest = self.lam * gradient[gradient != 0].abs().min()
@@ -120,14 +121,13 @@ class BlackboxRanker(Ranker):
         found = super().ranks_of_positives(scores, positive, where, within_grad=within_grad)
         if not self.normalized:
             return found
-        here = torch.ones_like(positive) if where is None else where
-        n = here.sum(-1, keepdim=True).expand_as(positive)[positive]
+        n = scores.shape[-1] if where is None else where.sum(-1, keepdim=True)
         ranks, within = (rank * n + ((rank * n).round() - rank * n).detach() for rank in found)
         return ranks, within
 
     def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
         def solver(values: Tensor) -> Tensor:
-            ranks = rank(values, where=members)
+            ranks = ranked(values, members)
             if not self.normalized:
                 return ranks
             count = scores.shape[-1] if where is None else where.sum(-1, keepdim=True).clamp(min=1)
@@ -141,4 +141,5 @@ class BlackboxRanker(Ranker):
         if members is None:
             return ranks(wide(scores))
         # Cut off on both sides: neither a score nor a gradient outside, be it NaN, reaches those who take part.
-        return ranks(wide(scores).masked_fill(~members, 0.0)).masked_fill(~members, 0.0)
+        out = ~members
+        return ranks(wide(scores).masked_fill(out, 0.0)).masked_fill(out, 0.0)

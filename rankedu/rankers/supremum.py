@@ -119,8 +119,7 @@ class SupremumRanker(PairwiseRanker):
     ) -> tuple[Tensor, Tensor]:
         """As ``Ranker.ranks_of_positives``; its step is for the irrelevant items alone."""
         within = self.among(scores, positive, where=where)
-        ranks = within + self.against(scores, positive, ~positive, where=where)
-        return ranks[positive], within[positive]
+        return within + self.against(scores, positive, ~positive, where=where), within
 
     def against(self, scores: Tensor, members: Tensor, others: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Count, for each member, by how much the others outrank it: the sum of the step, with a gradient; 0 elsewhere.

@@ -113,7 +113,7 @@ def most_violated_ranking(
     tensor([1, 2, 3, 4])
     """
     check_choice(inference, tuple(INFERENCE), name="inference")
-    positive = positives(scores, relevance, where)
+    positive, _ = positives(scores, relevance, where)
     check_finite(scores, where, LEAVE_OUT)
     y, relevant, here = _rows(scores, positive, where)
     ranks = np.zeros(y.shape, dtype=np.int64)

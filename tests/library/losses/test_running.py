@@ -132,4 +132,7 @@ def test_values_and_gradients_are_those_of_the_cpu_and_waits_are_few(name, devic
             found = value_and_gradients(lambda e: loss(e, labels), given)  # noqa: B023
         torch.testing.assert_close(tuple(part.cpu() for part in found), expected)
         counted.append(count.waits)
+    with Counting() as count:
+        torch.ones(2).any().item()
+    assert count.waits == 1
     assert counted[0] == counted[1] <= MOST[name], "a larger batch waits no more often"

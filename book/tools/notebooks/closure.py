@@ -67,4 +67,4 @@ def _data(module: Path, tree: ast.Module) -> set[Path]:
         place = folder.joinpath(*names)
         if names or (module.suffix == ".md" and not beside):  # a text says just what it reads, code may only lead there
             found |= {path for path in ([place] if beside or place.is_file() else place.rglob("*")) if path.is_file()}
-    return found
+    return {path for path in found if ".locks" not in path.parts}  # which are no data

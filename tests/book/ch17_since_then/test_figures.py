@@ -117,6 +117,12 @@ def test_soft_ranks_are_the_reference_and_the_two_matrices_give_ranks_that_rise_
         assert ranks(y, 0.3).tolist() == pytest.approx(plain[name](y.tolist())), name
         assert (study.largest_rise(name, 0.1) > 0.01) == (name in ("NeuralSort", "SoftSort"))
         assert (study.by_order(name, 0.1, points=3) > 0.1) == (name == "DiffSort")
+        tied = ranks(torch.tensor([0.0, 1e-6], dtype=torch.float64), 0.1)[0].item()
+        assert tied == pytest.approx(1.5, abs=1e-3), "no bound: its rank is 2"
+    for matrix in (reference.neural_sort, reference.soft_sort):
+        rows = [matrix([x, *study.STANDING], 0.1) for x in np.linspace(-1, 1.2, 201)]
+        divided = np.array([reference.place_of(of)[0] / sum(row[0] for row in of) for of in rows])
+        assert (np.diff(divided) < 1e-9).all(), "divided by the column's sum neither rises"
     far = torch.tensor([1e4, 0.0, -1e4], dtype=torch.float64)
     assert study.lap_sum(far, 0.1).tolist() == pytest.approx([1, 2, 3])
 

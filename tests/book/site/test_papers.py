@@ -1,11 +1,12 @@
 """The papers' tables: transcribed without slips, and set beside runs that the sweeps make."""
 
 import itertools
+import json
 
 import pytest
 from bs4 import BeautifulSoup
 from scipy.stats import spearmanr
-from tools.results import papers, papers_lists, papers_page
+from tools.results import papers, papers_lists, papers_page, papers_speed
 
 from ranklab.datasets.published import PUBLISHED
 from ranklab.experiments.detection import LOSSES
@@ -125,3 +126,16 @@ def test_mistakes_are_told_by_what_they_share_with_the_query():
 def test_the_page_includes_every_block():
     text = (papers.ROOT / "book" / "results.md").read_text(encoding="utf-8")
     assert all(f"_generated/{name}.md" in text for name in papers_page.blocks())
+
+
+def test_what_the_page_says_of_a_gpu_stands_in_its_record():
+    rows = json.loads(papers_speed.GPU.read_text(encoding="utf-8"))["rows"]
+    found = {(row["work"], row["contender"], row["size"]): row["seconds"] for row in rows if row["part"] != "step"}
+    for loss in ("RaMBO AP", "RaMBO recall", "FastAP"):
+        faster = [found[loss, "ours", n] < found[loss, "transcription", n] for n in (512, 1024, 2048, 4096, 8192)]
+        assert (
+            faster == [False, False, False, True, True] and found[loss, "ours", 2048] < 1.3 * found[loss, "ours", 512]
+        )
+    assert found["AP", "ours", 10**8] < found["AP", "transcription", 10**8]
+    for loss in ("Smooth-AP", "SupAP", "H-AP"):
+        assert found[loss, "transcription", 1024] and found[loss, "transcription", 2048] is None

@@ -294,12 +294,17 @@ SOFT: Mapping[str, Callable[[Tensor, float], Tensor]] = {
 STANDING = (0.8, 0.6, 0.1, 0.0, -0.5)
 
 
+def passing(points: int, standing: Sequence[float]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Where an item stands that moves past others, and the lists of scores, of which it is the first."""
+    x = torch.linspace(-1, 1.2, points, dtype=torch.float64, requires_grad=True)
+    return x, torch.cat([x[:, None], torch.tensor(standing, dtype=torch.float64).expand(points, -1)], 1)
+
+
 def moving(
     name: str, temperature: float = 0.1, points: int = 401, standing: Sequence[float] = STANDING
 ) -> tuple[Array, Array, Array]:
     """Where an item stands that moves past others, its soft rank there, and the slope of it."""
-    x = torch.linspace(-1, 1.2, points, dtype=torch.float64, requires_grad=True)
-    y = torch.cat([x[:, None], torch.tensor(standing, dtype=torch.float64).expand(points, -1)], 1)
+    x, y = passing(points, standing)
     ranks = SOFT[name](y, temperature)[:, 0]
     (slope,) = torch.autograd.grad(ranks.sum(), x)
     return x.detach().numpy(), ranks.detach().numpy(), slope.numpy()
@@ -319,8 +324,7 @@ def rises(name: str, temperature: float, lists: int = 50) -> float:
 
 def by_order(name: str, temperature: float, standing: Sequence[float] = STANDING, points: int = 45) -> float:
     """By how much a soft rank in the list of the figure hangs on the order in which the list is written."""
-    x = torch.linspace(-1, 1.2, points, dtype=torch.float64)
-    y = torch.cat([x[:, None], torch.tensor(standing, dtype=torch.float64).expand(points, -1)], 1)
+    y = passing(points, standing)[1].detach()
     orders = torch.tensor(list(itertools.permutations(range(y.shape[1]))))
     ranks = SOFT[name](y[:, orders], temperature).gather(-1, orders.argsort(-1).expand(points, -1, -1))
     return float((ranks.amax(1) - ranks.amin(1)).max())

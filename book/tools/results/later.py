@@ -6,30 +6,26 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ranklab.claims.answers import all_answers
+from ranklab.claims.answers import Records, all_answers, networks
 from ranklab.claims.deals import ALSO, DEFAULT, ROUNDS, Round, read_round
+from ranklab.claims.protocol import RANDOM
 from ranklab.claims.spread import mean_of_deals
-from ranklab.runs import Record, collect_runs
+from ranklab.runs import Record
 from tools.results.papers import markdown
 
 RECORDS = Path(__file__).resolve().parents[3] / "lab" / "records"
-Found = dict[tuple[str, str], dict[int, Record]]
 
 
-def networks(name: str) -> Found:
-    """(arm, by what it was chosen) → deal → the record, of a round."""
-    found: Found = {}
-    for record in collect_runs(RECORDS / f"claims_{name}.jsonl")[0]:
-        for chosen in record.evidence["chosen"]:
-            found.setdefault((record.evidence["arm"], chosen), {})[record.evidence["deal"]] = record
-    return found
+def of_round(name: str) -> Records:
+    """The networks of a round."""
+    return networks(RECORDS / f"claims_{name}.jsonl")
 
 
 def arms() -> str:
     """A row for each arm that is done: what the search and the preset reach on the held-out letters, in percent."""
     lines = []
     for name in ROUNDS:
-        design, found = read_round(RECORDS, name), networks(name)
+        design, found = read_round(RECORDS, name), of_round(name)
         for arm in design.arms.values():
             for metric in (arm.choose, ALSO[arm.lab]):
                 if len(found.get((arm.name, metric), ())) == design.deals:
@@ -59,33 +55,48 @@ def _mean(of: Mapping[int, Record], metric: str) -> str:
 
 def devices() -> str:
     """How far the second round is and where it was trained; what networks of the CPU come to on the GPU."""
-    design, found = read_round(RECORDS), networks(ROUNDS[0])
+    design, found = read_round(RECORDS), of_round(ROUNDS[0])
     by_arm = {arm: record for (arm, _), of in found.items() for record in of.values()}
     of = {arm: record.machine["device"] for arm, record in by_arm.items()}
     counts = {where: list(of.values()).count(where) for where in sorted(set(of.values()), key=lambda at: at != "CPU")}
     places = [f"{count} on {'a CPU' if where == 'CPU' else f'an {where}'}" for where, count in counts.items()]
-    said = f"{len(of)} of its {len(design.arms)} arms are done, in their order: {', '.join(places)}"
+    said = f"{len(of)} of its {len(design.arms)} arms are done, in their order: {', '.join(places)}."
     if len(counts) == 1:
-        return f"{said}.\n"
-    mixed = ", ".join(f"`{name}`" for name in _mixed(design, of))
+        return f"{said}\n"
+    first = _from_other_starts(design, found)
+    mixed = ", ".join(f"`{name}`" for name in _mixed(design, first))
     return (
-        f"{said}, with starts trained there. Two devices meet in {mixed or 'no answer'}. Networks of the recall loss, "
+        f"{said} The starts were trained once on a CPU, for {', '.join(f'`{arm}`' for arm in first)}, and once "
+        f"on the GPU, for the others. Both meet in {mixed or 'no answer'}. Networks of the recall loss, "
         "of the CPU's records, were trained again on the GPU with the settings they have, from a start of the GPU: "
         f"{'; '.join(_again(found))} (95 %, by deal). Their searches were not made again.\n"
     )
 
 
-def _mixed(design: Round, of: Mapping[str, str]) -> Iterator[str]:
-    """The questions that are answered, and whose sides were trained on different devices."""
+def _from_other_starts(design: Round, found: Records) -> list[str]:
+    """The arms that begin at none of the starts at which those of a GPU do; one that comes after another, as that."""
+    records = [record for of in found.values() for record in of.values()]
+    weights = {one.evidence["arm"]: one.parameters["weights"] for one in records if one.evidence["deal"] == 0}
+    of_gpu = {one.parameters["weights"] for one in records if one.machine["device"] != "CPU"}
+
+    def start(name: str) -> str:
+        after = design.arms[name].after
+        return start(after) if after in design.arms else after or weights[name]
+
+    return [name for name in design.arms if name in weights and start(name) not in {*of_gpu, RANDOM}]
+
+
+def _mixed(design: Round, first: list[str]) -> Iterator[str]:
+    """The questions that are answered, and whose sides begin at different starts."""
     told = all_answers(RECORDS)
     for family, questions in design.families.items():
         for name in told[family]:
             one = questions[name]
-            if "plus" in one and len({of[arm] for arm in (one["plus"], *one["minus"])}) > 1:
+            if "plus" in one and len({arm in first for arm in (one["plus"], *one["minus"])}) > 1:
                 yield name
 
 
-def _again(found: Found) -> Iterator[str]:
+def _again(found: Records) -> Iterator[str]:
     """By what the networks were chosen: what they come to, less what they came to."""
     again = {one["run"]: one for one in json.loads((RECORDS / "deals_again.json").read_text(encoding="utf-8"))}
     for chosen, metric in (("mAP@R", "mAP@R"), ("R@1", "R@1"), (DEFAULT, "R@1")):

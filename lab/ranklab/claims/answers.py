@@ -11,6 +11,9 @@ from ranklab.runs.judging import of_letters
 from ranklab.runs.packing import unpack
 from ranklab.runs.records import Record, collect_runs
 
+#: (arm, by what it was chosen) → deal → the record.
+Records = Mapping[tuple[str, str], Mapping[int, Record]]
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -24,6 +27,16 @@ class Answer:
     said: str
 
 
+def networks(*tables: Path) -> Records:
+    """The records of those tables that are there."""
+    found: dict[tuple[str, str], dict[int, Record]] = {}
+    for table in filter(Path.exists, tables):
+        for record in collect_runs(table)[0]:
+            for chosen in record.evidence["chosen"]:
+                found.setdefault((record.evidence["arm"], chosen), {})[record.evidence["deal"]] = record
+    return found
+
+
 def all_answers(folder: Path) -> dict[str, dict[str, Answer]]:
     """Those of all rounds, by the designs and the records in a folder."""
     tables = [folder / f"claims_{name}.jsonl" for name in ROUNDS]
@@ -35,12 +48,7 @@ def all_answers(folder: Path) -> dict[str, dict[str, Answer]]:
 
 def answers(design: Round, *tables: Path) -> dict[str, dict[str, Answer]]:
     """Answer the questions of each family whose arms are there in all deals; a family counts all of its questions."""
-    found = [record for table in tables if table.exists() for record in collect_runs(table)[0]]
-    records = {
-        (record.evidence["arm"], record.evidence["deal"], metric): record
-        for record in found
-        for metric in record.evidence["chosen"]
-    }
+    records = networks(*tables)
     told: dict[str, dict[str, Answer]] = {}
     for family, questions in design.families.items():
         means = {
@@ -58,9 +66,6 @@ def answers(design: Round, *tables: Path) -> dict[str, dict[str, Answer]]:
     return told
 
 
-Records = Mapping[tuple[str, int, str], Record]
-
-
 def _by(metric: str, arm: str, design: Round) -> str:
     """By what the networks of an arm are chosen for a question in this metric."""
     also = ALSO[design.known[arm].lab]
@@ -69,15 +74,15 @@ def _by(metric: str, arm: str, design: Round) -> str:
 
 def _is_there(question: Mapping[str, Any], records: Records, design: Round) -> bool:
     arms = [question["of"]] if "of" in question else [question["plus"], *question["minus"]]
-    wanted = ((arm, deal, _by(question.get("metric", ""), arm, design)) for arm in arms for deal in range(design.deals))
-    return all(key in records for key in wanted)
+    of_arms = (records.get((arm, _by(question.get("metric", ""), arm, design)), {}) for arm in arms)
+    return all(len(of_deals) == design.deals for of_deals in of_arms)
 
 
 def _difference(question: Mapping[str, Any], records: Records, design: Round) -> tuple[Mean, list[float]]:
     """The mean with its spread, and the differences of the deals, in points."""
     if "of" in question:
         arm = question["of"]
-        of_deals = [records[arm, deal, design.known[arm].choose].metrics for deal in range(design.deals)]
+        of_deals = [records[arm, design.known[arm].choose][deal].metrics for deal in range(design.deals)]
         first, second = question["metrics"]
         values = [100 * (float(of[first] or 0.0) - float(of[second] or 0.0)) for of in of_deals]
         return mean_of_deals(values), values
@@ -85,9 +90,9 @@ def _difference(question: Mapping[str, Any], records: Records, design: Round) ->
     sums: dict[int, float] = {}
     counts: dict[int, float] = {}
     for deal in range(design.deals):
-        rivals = [records[arm, deal, _by(metric, arm, design)] for arm in question["minus"]]
+        rivals = [records[arm, _by(metric, arm, design)][deal] for arm in question["minus"]]
         minus = max(rivals, key=lambda record: record.evidence["val"][metric])
-        plus = records[question["plus"], deal, _by(metric, question["plus"], design)]
+        plus = records[question["plus"], _by(metric, question["plus"], design)][deal]
         values.append(100 * (float(plus.metrics[metric] or 0.0) - float(minus.metrics[metric] or 0.0)))
         short = "R@1" if metric.startswith("R@1") else metric
         if short == "R@1" or short in plus.evidence["means"]:

@@ -260,10 +260,7 @@ class Deals:
             parameters=parameters | {"test_split": "held_out"},
             metrics={name: value for name, value in flatten(outcome.metrics).items() if value == value},
             seconds=trial["seconds"],
-            machine={
-                "device": "CPU" if self.device == "cpu" else torch.cuda.get_device_name(self.device),
-                "threads": 1,
-            },
+            machine={"device": self._device_name(), "threads": 1},
             versions=versions(),
             git=git_revision(Path(__file__).parent),
             started=datetime.now(timezone.utc).isoformat(timespec="seconds"),

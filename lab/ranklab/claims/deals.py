@@ -88,14 +88,20 @@ class Deals:
         self.device = str(pick_device(device))
         self.weights = self.runs / "weights"
 
-    def run(self) -> Iterator[Arm]:
-        """Do the arms in order, each in all deals, with a wider box once more where too many ended at an edge."""
+    def run(self, done: Collection[str] = ()) -> Iterator[Arm]:
+        """Do the arms in order, but for those that are done; what one needs of these is searched for here as well."""
         for arm in self.design.arms.values():
+            if arm.name not in done:
+                for name in with_needs([arm.name], self.design.arms):
+                    self._do(self.design.arms[name])
+                yield arm
+
+    def _do(self, arm: Arm) -> None:
+        """Search for an arm in all deals, with a wider box once more where too many ended at an edge."""
+        self._search_all(arm)
+        if crowding := self._crowded(arm):
+            write_json(self.runs / "wider" / f"{arm.name}.json", crowding)
             self._search_all(arm)
-            if crowding := self._crowded(arm):
-                write_json(self.runs / "wider" / f"{arm.name}.json", crowding)
-                self._search_all(arm)
-            yield arm
 
     def space(self, arm: Arm) -> dict[str, Between]:
         """What is searched for, as wide as it is by now."""

@@ -35,9 +35,9 @@ def claims(
     runs: Runs = Path("runs") / "claims",
     data: Annotated[Path | None, typer.Option(help="Folder of claims.yaml and records; default: lab/records.")] = None,
 ) -> None:
-    """Judge the claims of the papers by the records that there are; what has been run is not run again."""
+    """Judge the claims of the papers by the records that there are; an arm that has records is not run again."""
     from ranklab import claims as made
-    from ranklab.claims.answers import all_answers, as_text
+    from ranklab.claims.answers import all_answers, as_text, networks
     from ranklab.claims.deals import Deals, read_round
     from ranklab.datasets import held_out
     from ranklab.runs.folders import find_records
@@ -50,7 +50,8 @@ def claims(
             _repeat(design, table, repeat, device)
             return
         deals = Deals(design, runs, workers=workers, device=device)
-        for arm in deals.run() if run else ():
+        done = {arm for (arm, _), of_deals in networks(table).items() if len(of_deals) == design.deals}
+        for arm in deals.run(done) if run else ():
             with held_out.opened():
                 count = deals.measure(arm, table)
             print(f"{arm.name}: {count} networks were measured on the held-out letters", flush=True)

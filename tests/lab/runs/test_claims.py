@@ -170,7 +170,8 @@ def test_the_command_judges_and_opens_the_door_arm_by_arm(data, tmp_path, monkey
     seen, Seen = [], namedtuple("Seen", "name")
     door = lambda: os.environ.get(held_out.VARIABLE)  # noqa: E731
 
-    def run(self):
+    def run(self, done):
+        assert not done, "there are no records yet"
         for name in ("first", "second"):
             seen.append(("searched", name, door()))
             yield Seen(name)

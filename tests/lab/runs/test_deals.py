@@ -155,6 +155,8 @@ def test_what_is_done_is_not_done_again_and_a_crowded_box_is(done, monkeypatch):
     deals, table = done
     monkeypatch.setitem(LABS, "retrieval", None)
     assert [arm.name for arm in deals.run()] == list(ARMS), "nothing was trained"
+    assert [arm.name for arm in deals.run(["smooth_ap", "later"])] == ["its rate again"]
+    assert not list(Deals(deals.design, table.parent / "elsewhere").run(ARMS)), "nor where no search is"
     assert [deals.measure(arm, table) for arm in deals.design.arms.values()] == [0] * len(ARMS)
     monkeypatch.undo()
     arm, before = deals.design.arms["later"], deals.read("later", 1)

@@ -84,7 +84,7 @@ validate: export RANKEDU_DATA = $(CURDIR)/book/_build/validated
 validate: $(VENV)/.has-validate  ## execute the chapters and compare what they print with what is committed
 	rm -rf book/_build/validated
 	$(PY) tests/elsewhere.py $(PY) -m pytest -p no:cacheprovider -n 2 --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env \
-	  --nbval-cell-timeout 120 notebooks/[0-9]*.ipynb notebooks/claims.ipynb notebooks/errata.ipynb
+	  --nbval-cell-timeout 900 notebooks/[0-9]*.ipynb notebooks/claims.ipynb notebooks/errata.ipynb
 
 # Two processes with one thread each: more threads than cores would wait for each other.
 test: export OMP_NUM_THREADS = 1

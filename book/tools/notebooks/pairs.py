@@ -34,8 +34,8 @@ from nbformat import NotebookNode
 
 from rankedu.files import written
 
-#: Seconds that one cell may take. A chapter must run in 60 s on two cores; a machine under load gets more.
-CELL_TIMEOUT = 120
+#: Seconds after which a cell is said to hang. The longest takes 45 s on a quiet machine, and ten times that on a busy one.
+CELL_TIMEOUT = 900
 #: Where a notebook's metadata say what its outputs were made from.
 MADE_FROM = "made_from"
 #: Pages beside the chapters that are notebooks as well: `book/<name>.md` and `notebooks/<name>.ipynb`.

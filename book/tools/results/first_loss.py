@@ -79,10 +79,8 @@ def outlines(classes: int, seed: int, per_class: int = 24, side: int = 24) -> Pa
     angle, radius = np.arctan2(y, x) + turn, np.hypot(x, y) / scale
     waves = (height[..., i, None, None] * np.cos(k * angle + phase[..., i, None, None]) for i, k in enumerate(order))
     inside = 1 / (1 + np.exp(12 * (radius - np.maximum(1 + sum(waves), 0.2))))
-    images = inside + 0.15 * draw.normal(size=inside.shape)
-    return torch.tensor(images, dtype=torch.float32).flatten(0, 1)[:, None], torch.arange(classes).repeat_interleave(
-        per_class
-    )
+    images = torch.tensor(inside + 0.15 * draw.normal(size=inside.shape), dtype=torch.float32)
+    return images.flatten(0, 1)[:, None], torch.arange(classes).repeat_interleave(per_class)
 
 
 @cache
@@ -206,11 +204,8 @@ def table(
     rows = [record[at] for at in columns.values()]
     lines = [f"| {head} | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
     lines.append(f"| *before* | {' | '.join(cell(row['before']) for row in rows)} |")
-    return [
-        *lines,
-        *(f"| {n} | {' | '.join(cell(row[n]['test']) + note(row, n) for row in rows)} |" for n in names),
-        "",
-    ]
+    lines += [f"| {n} | {' | '.join(cell(row[n]['test']) + note(row, n) for row in rows)} |" for n in names]
+    return [*lines, ""]
 
 
 def warned(column: dict[str, Any], name: str) -> str:
@@ -226,7 +221,7 @@ def recall_loss(lam: float) -> nn.Module:
 #: What is differentiated in 16 bits, and how the networks were begun.
 IN_16_BITS: dict[str, Callable[[], nn.Module]] = {
     **{f"recall, λ = {lam:g}": partial(recall_loss, lam) for lam in (0.2, 1.0, 4.0)},
-    **{f"{name}": partial(LOSSES[name], 0) for name in (ADVISED, "`SmoothAPLoss(0.01)`", FIRST, "contrastive")},
+    **{name: partial(LOSSES[name], 0) for name in (ADVISED, "`SmoothAPLoss(0.01)`", FIRST, "contrastive")},
 }
 
 

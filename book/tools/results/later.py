@@ -61,8 +61,6 @@ def devices() -> str:
     counts = {where: list(of.values()).count(where) for where in sorted(set(of.values()), key=lambda at: at != "CPU")}
     places = [f"{count} on {'a CPU' if where == 'CPU' else f'an {where}'}" for where, count in counts.items()]
     said = f"{len(of)} of its {len(design.arms)} arms are done, in their order: {', '.join(places)}."
-    if len(counts) == 1:
-        return f"{said}\n"
     first = _from_other_starts(design, found)
     mixed = ", ".join(f"`{name}`" for name in _mixed(design, first))
     return (

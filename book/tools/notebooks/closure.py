@@ -10,9 +10,7 @@ from pathlib import Path
 
 from ranklab.runs import code
 from ranklab.runs.code import CHECKOUT as ROOT
-from ranklab.runs.code import files_of, hashed
-
-__all__ = ["LIBRARIES", "ROOT", "closure", "files_of", "fingerprint", "hashed", "pins"]
+from ranklab.runs.code import hashed
 
 #: Libraries whose version shapes what a cell prints or draws.
 LIBRARIES = {

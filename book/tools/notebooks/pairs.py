@@ -26,13 +26,14 @@ from tools.site import cores, labels
 import jupytext
 import nbformat
 from tools.site.plain import plain
-from tools.notebooks.closure import ROOT, closure, hashed, pins
+from tools.notebooks.closure import ROOT, closure, pins
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from jupytext.compare import NotebookDifference, compare_notebooks
 from nbformat import NotebookNode
 
 from rankedu.files import written
+from ranklab.runs.code import hashed
 
 #: Seconds that one cell may take. A chapter must run in 60 s on two cores; a machine under load gets more.
 CELL_TIMEOUT = 120

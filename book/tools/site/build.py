@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from rankbook.kit.explorable import Explorable, all_explorables
+from ranklab.runs.code import files_of, hashed
 from tools.notebooks import pairs
-from tools.notebooks.closure import ROOT, files_of, fingerprint, hashed
+from tools.notebooks.closure import ROOT, fingerprint
 from tools.site import api_reference, cores, diet, explorables, generate, page_links, reading
 from tools.teaching import lectures, slides
 
 BOOK = ROOT / "book"
 BUILD = BOOK / "_build"
-CACHE = BUILD / "cache"
 #: Where one chapter is built alone, what refers to the others leads nowhere: the whole book is strict about it.
 ALONE = ["-D", "suppress_warnings=mystnb.unknown_mime_type,ref,toc,myst.xref_missing"]
 
@@ -64,9 +64,8 @@ def stage(source: Path, *, only: str = "") -> None:
 
 def frames_of(explorable: Explorable) -> Path:
     """Where the frames of an explorable are kept from one build to the next, until what draws them changes."""
-    return (
-        CACHE / "frames" / f"{explorable.name}-{fingerprint(*files_of(explorable.module), Path(explorables.__file__))}"
-    )
+    made_from = fingerprint(*files_of(explorable.module), Path(explorables.__file__))
+    return BUILD / "cache" / "frames" / f"{explorable.name}-{made_from}"
 
 
 def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:

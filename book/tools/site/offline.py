@@ -6,7 +6,6 @@ to, with the address of the page.
 
 import argparse
 import io
-import posixpath
 import re
 import zipfile
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import unquote, urljoin
 
 from bs4 import BeautifulSoup, Tag
 from PIL import Image
@@ -24,7 +23,8 @@ from tqdm import tqdm
 from rankbook.kit import style
 from rankbook.kit.explorable import all_explorables
 from rankedu.files import written
-from tools.notebooks.closure import files_of, fingerprint
+from ranklab.runs.code import files_of
+from tools.notebooks.closure import fingerprint
 from tools.site import discovery
 from tools.site.mathml import mathml
 from tools.site.paper import HTML, to_pdf
@@ -168,12 +168,7 @@ def lead(page: Page, inside: dict[str, Page], target: Callable[[Page, str], str]
         path, _, place = str(link["href"]).partition("#")
         if re.match(r"[a-z]+:", path):
             continue
-        name = (
-            posixpath.normpath(posixpath.join(posixpath.dirname(page.name), unquote(path)))
-            if path
-            else f"{page.name}.html"
-        )
-        if to := inside.get(name.removesuffix(".html")):
+        if to := inside.get(unquote(urljoin(page.name, path)).removesuffix(".html")):
             link["href"] = target(to, unquote(place))
         else:
             link.attrs = {}

@@ -23,11 +23,7 @@ _CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?:---\n.*?^---\n|(?::[^\n]*\n)*)(
 
 
 def fingerprint(*files: Path) -> str:
-    """A hash of everything that these files are made from, and of the pinned libraries.
-
-    The versions are those of `constraints.txt` and not of this environment: whether a committed notebook is current
-    must not depend on the machine that asks.
-    """
+    """A hash of all that these files are made from, and of the libraries as they are pinned, not as they are here."""
     return hashed(closure(*files), pins())
 
 

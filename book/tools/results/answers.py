@@ -23,7 +23,6 @@ from tools.site.explorables import live_markup
 WORDS = Path(__file__).resolve().parents[2] / "data" / "claims_in_words.yml"
 Part = tuple[str, float, float, dict[str, Any]]  # of a rule: metric, mean and half-width in points, its runs
 IS = {ABOVE: "is above", BELOW: "is below", EQUAL: "is level with", OPEN: "cannot be told from"}
-FIRST = "first round"
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class Found:
 
     def __str__(self) -> str:
         less = ", less than matters" if self.said.endswith(FURTHER) else ""
-        first = f", {FIRST}" if self.first else ""
+        first = ", first round" if self.first else ""
         mean = f"{self.mean:+.2f}".replace("-", "−")
         return f"{self.metric} {mean}\u00a0±\u00a0{self.half_width:.2f}{less}{first}"
 

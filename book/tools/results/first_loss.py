@@ -162,17 +162,12 @@ def measure(column: str, name: str) -> dict[str, Any]:
     return {"rate": rate, "chosen by": list(chosen.values()), "test": found, "warned": sum(told)}
 
 
-def losses_of(column: str) -> Iterable[str]:
-    """The rows of a column."""
-    return LOSSES if COLUMNS[column][2] == 64 else FEW
-
-
 def main() -> None:
     """Train what is missing, and write after each loss."""
     torch.set_num_threads(1)
     record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
-    missing = [(column, name) for column in COLUMNS for name in losses_of(column) if name not in record.get(column, {})]
-    for column, name in tqdm(missing):
+    rows = [(column, name) for column in COLUMNS for name in (LOSSES if COLUMNS[column][2] == 64 else FEW)]
+    for column, name in tqdm([(column, name) for column, name in rows if name not in record.get(column, {})]):
         own = record.setdefault(column, {})
         if "before" not in own:
             data, start, _ = COLUMNS[column]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rankbook.ch14_happier.study import arms, recorded
+from ranklab.methods import METHODS
 from ranklab.runs.records import Record
 from ranklab.runs.selection import chosen
 from ranklab.runs.summaries import Value, summarise, value_of
@@ -110,8 +111,6 @@ def whole_preset(records: Sequence[Record]) -> str:
 
 def severity(records: Sequence[Record]) -> str:
     """How bad a wrong first result is, by method: what the first result shares with the query, mean over the seeds."""
-    from ranklab.methods import METHODS
-
     lab, heads = "hierarchical_retrieval", ("right", "same base letter", "same script", "another script")
     grids = [sweep for sweep in sweeps() if sweep.lab == lab]
     grids = [sweep for sweep in grids if sweep.scale == grids[0].scale]

@@ -9,10 +9,9 @@ from tools.site.templates import filled
 
 #: In units of the drawing; a phone shows it at about its own size.
 WIDTH, ROW, LANE, LEFT, RADIUS = 340, 40, 20, 16, 12
-Needs = Mapping[int, Sequence[int]]
 
 
-def lay_out(needs: Needs) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
+def lay_out(needs: Mapping[int, Sequence[int]]) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
     """Put each chapter into a lane, and each line (needed, by) into the lane in which it runs.
 
     From the last chapter up, as histories of branches are drawn: a lane belongs to the chapter that it leads up to, and

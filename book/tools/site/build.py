@@ -38,7 +38,6 @@ def inputs() -> str:
     hidden = re.compile(r"(^|/)(_build|__pycache__|\.[^/]*)/")
     read = [path for path in found if path.is_file() and not hidden.search(path.relative_to(ROOT).as_posix())]
     read += [ROOT / "constraints.txt", ROOT / "pyproject.toml", ROOT / "CITATION.cff"]
-    read += [ROOT / ".github" / "workflows" / "ci.yml"]
     settings = [os.environ.get(f"RANKEDU_{name}", "") for name in ("REPOSITORY", "BRANCH")]
     return hashed(read, importlib.metadata.version("sphinx"), *settings, whole=True)
 

@@ -33,7 +33,6 @@ def write_tables(folder: Path) -> None:
         "book_map": book_map.map_markdown(),
         "ways": book_map.ways_markdown(),
         "timings": timings.table(),
-        "machines": timings.machines(),
         **{name: margin_and_memory(f"{name}.json") for name in ("effects", "effects_trained")},
         **syllabus.blocks(),
         **papers_page.blocks(),

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from rankedu.losses import APLoss, FastAPLoss, HAPPIERLoss, MAPLoss, OnEmbeddings, OnProposals, RecallLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
 from ranklab.models.vision import load_torchvision
+from ranklab.runs.results import write_json
 
 BOOK = Path(__file__).resolve().parents[2]
 RECORD = BOOK / "data" / "loops.json"
@@ -199,5 +200,5 @@ def main() -> None:
     """Command line."""
     versions = {name: version(name) for name in ("torch", "pytorch-metric-learning", "lightning", "accelerate")}
     record = {"versions": versions, "loops": {loop.name: deviations(loop) for loop in LOOPS}}
-    RECORD.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(RECORD, record)
     print(table())

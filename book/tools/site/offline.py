@@ -27,7 +27,7 @@ from ranklab.runs.code import files_of
 from tools.notebooks.closure import fingerprint
 from tools.site import discovery
 from tools.site.mathml import mathml
-from tools.site.paper import HTML, to_pdf
+from tools.site.paper import HTML, print_html
 from tools.site.reading import chapters
 from tools.site.templates import filled
 from tools.teaching.handouts import drawings
@@ -189,12 +189,8 @@ def as_pdf(book: list[Page], out: Path) -> Path:
         for folded in page.body.select("details"):
             folded["open"] = ""
     styles = parsed("index").select('link[rel="stylesheet"]')
-    source = HTML / "_printed.html"
-    source.write_text(filled("whole.html", title=TITLE, styles=styles, pages=book), encoding="utf-8")
-    try:
-        return to_pdf(source, out, "--generate-pdf-document-outline")
-    finally:
-        source.unlink()
+    whole = filled("whole.html", title=TITLE, styles=styles, pages=book)
+    return print_html(whole, out, "--generate-pdf-document-outline", beside=HTML)
 
 
 def as_epub(book: list[Page], out: Path) -> Path:

@@ -98,7 +98,7 @@ def about(page: str) -> dict[str, Any]:
 
 def add_context(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give the templates what they show."""
-    context["about_page"] = about(page) if doctree else {"launch": {}, "downloads": {}}
+    context["about_page"] = about(page)
 
 
 def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

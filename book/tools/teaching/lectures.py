@@ -96,7 +96,7 @@ def _plan(lecture: Lecture) -> str:
     read = ", ".join(f"{{ref}}`{number} {chapters()[number].title} <ch-{number:02d}>`" for number in lecture.chapters)
     needed = f"chapter{'s' if len(lecture.chapters) > 1 else ''}"
     minutes = sum(chapters()[number].read for number in lecture.chapters)
-    link = f'<p><a href="_static/slides/{file_name(lecture)}">Slides of lecture {lecture.number}</a></p>'
+    link = f'<p><a href="_static/slides/lecture-{lecture.number}.html">Slides of lecture {lecture.number}</a></p>'
     parts = [
         f"## Lecture {lecture.number}: {lecture.title}",
         f"```{{raw}} html\n{link}\n```",
@@ -123,8 +123,3 @@ def _step(slide: Question | Picture) -> str:
     first = re.match(r".*?[.?!](?=\s|$)", text)
     where = f"{{ref}}`chapter {slide.chapter} <ch-{slide.chapter:02d}>`, {slide.section}"
     return f"*Predict* ({where}): {first[0] if first else text} …"
-
-
-def file_name(lecture: Lecture) -> str:
-    """The file of its slides."""
-    return f"lecture-{lecture.number}.html"

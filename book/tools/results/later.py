@@ -30,10 +30,9 @@ def arms() -> str:
             for metric in (arm.choose, ALSO[arm.lab]):
                 if len(found.get((arm.name, metric), ())) == design.deals:
                     preset = found.get((arm.name, DEFAULT))
-                    cells = {"searched": _mean(found[arm.name, metric], metric)}
-                    cells["preset"] = _mean(preset, metric) if preset else "–"
-                    trials = design.trials * len(arm.space)
-                    lines.append({"arm": arm.name, "trials": trials, "metric": metric, **cells})
+                    line = {"arm": arm.name, "trials": design.trials * len(arm.space), "metric": metric}
+                    line["searched"] = _mean(found[arm.name, metric], metric)
+                    lines.append(line | {"preset": _mean(preset, metric) if preset else "–"})
     return f"{markdown(lines)}\n\n{_near([line for line in lines if line['metric'] == 'H-AP'])}\n"
 
 

@@ -79,15 +79,15 @@ def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:
 
 def put_frames(html: Path) -> None:
     """Put the explorables into the pages that have a place for them, and their frames beside the pages."""
+
+    def frames(one: Explorable) -> list[dict[str, Any]]:
+        found = explorables.write_frames(one, frames_of(one))
+        shutil.copytree(frames_of(one), html / "_static" / "explorables" / one.name, dirs_exist_ok=True)
+        return found
+
     for page in html.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        frames = {}
-        for one in explorables.placed(text):
-            frames[one.address] = explorables.write_frames(one, frames_of(one))
-            beside = html / "_static" / "explorables" / one.name
-            shutil.copytree(frames_of(one), beside, dirs_exist_ok=True)
-        if frames:
-            page.write_text(explorables.fill(text, frames), encoding="utf-8")
+        page.write_text(explorables.fill(text, frames), encoding="utf-8")
 
 
 def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:

@@ -7,7 +7,7 @@ explorable is whole at once, and `write_scripts` translates what it computes wit
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -72,12 +72,12 @@ def scales(made: Any) -> list[list[float]]:
 def _script(name: str, grounds: list[Ground]) -> str:
     """The maps of all frames, for a page that may fetch nothing but scripts from a disk; equal losses are kept once."""
     losses = list(dict.fromkeys((ground.loss, ground.low, ground.high) for ground in grounds))
-    kept = {
+    told = {
         "ways": [ground.way for ground in grounds],
         "losses": [{"letters": letters, "low": low, "high": high} for letters, low, high in losses],
         "loss": [losses.index((ground.loss, ground.low, ground.high)) for ground in grounds],
     }
-    return f"(window.grounds ??= {{}})[{json.dumps(name)}] = {json.dumps(kept)};\n"
+    return f"(window.grounds ??= {{}})[{json.dumps(name)}] = {json.dumps(told)};\n"
 
 
 def draw(address: str, folder: Path) -> None:
@@ -133,14 +133,9 @@ def place(name: str, environment: Any, *, live: bool) -> nodes.raw:
     return nodes.raw("", f"<!-- explorable {found.address} at {at}explorables/{found.name} -->", format="html")
 
 
-def placed(page: str) -> list[Explorable]:
-    """The explorables for which a page of the built book has a place."""
-    return [load(match[1]) for match in _PLACE.finditer(page)]
-
-
-def fill(page: str, frames: Mapping[str, list[dict[str, Any]]]) -> str:
-    """Put the explorables into a page of the built book, by the frames of each address."""
-    return _PLACE.sub(lambda match: markup(load(match[1]), frames[match[1]], match[2]), page)
+def fill(page: str, frames: Callable[[Explorable], list[dict[str, Any]]]) -> str:
+    """Put the explorables into the places of a page of the built book, by the frames of each."""
+    return _PLACE.sub(lambda match: markup(load(match[1]), frames(load(match[1])), match[2]), page)
 
 
 class ExplorableRenderer:

@@ -28,7 +28,6 @@ from tools.notebooks.closure import fingerprint
 from tools.site import discovery
 from tools.site.mathml import mathml
 from tools.site.paper import HTML, print_html
-from tools.site.reading import chapters
 from tools.site.templates import filled
 from tools.teaching.handouts import drawings
 
@@ -141,11 +140,10 @@ def vector(label: str, module: str, draw: Callable[[], bytes | None]) -> Path | 
 
 def sharpen(page: Page) -> None:
     """Put lines in the place of the pictures of figures and of sliders, and say where the latter move."""
-    stems = {f"chapters/{one.stem}": one.stem for one in chapters().values()}
-    known = {one.label: one for one in drawings(stems[page.name])} if page.name in stems else {}
-    for label, one in known.items():
-        image = page.body.select_one(f"figure#{label} img")
-        if image and (path := vector(label, f"rankbook.ch{stems[page.name]}.figures", one.svg)):
+    folder, _, stem = page.name.rpartition("/")
+    for one in drawings(stem) if folder == "chapters" else ():
+        image = page.body.select_one(f"figure#{one.label} img")
+        if image and (path := vector(one.label, f"rankbook.ch{stem}.figures", one.svg)):
             image.attrs = {"src": path.as_uri(), "alt": image.get("alt", "")}
     moving, site = {one.name: one for one in all_explorables().values()}, discovery.site()
     for figure in page.body.select("figure.explorable"):

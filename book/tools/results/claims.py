@@ -17,11 +17,6 @@ from tools.results.pictures import show
 RECORDS = Path(__file__).resolve().parents[3] / "lab" / "records"
 #: A scale of the plan and how the page calls it.
 SCALES = {"cpu": "With batches of 128, on a CPU", "detection": "Object detection, on a CPU"}
-LAMS = (
-    "### λ found, and λ from the data\n\nWhat `suggest_lam` asks for while the network of seed 0 trains with what was "
-    "found: at the first batch, and the median of each quarter, on the scale of rk/n. Bold: within a factor of three. "
-    "`python book/tools lams` repeats it.\n"
-)
 
 
 def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
@@ -48,7 +43,8 @@ def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
         "claims_picture": show(folder, "claims", forest(clauses)),
         "claims_live": answers.live(clauses),
         "claims": "\n".join(parts),
-        "claims_searches": "\n".join([*searches, LAMS, lams.markdown()]),
+        "claims_searches": "\n".join(searches),
+        "claims_lams": lams.markdown(),
     }
 
 

@@ -73,5 +73,4 @@ def speed() -> str:
         taken = f"{row['seconds']:.3g} s" if row["seconds"] >= 1 else f"{1e3 * row['seconds']:.3g} ms"
         lines.append(f"| {row['work']} | {taken} | {beside} |")
     lines.append(f"\nMeasured with one thread on: {record['machine']}. {record['versions']}.")
-    lines.append("What a GPU takes is told [below](#results-speed-gpu).")
     return "\n".join(lines) + "\n"

@@ -9,7 +9,6 @@ project = "Optimising rank-based metrics"
 author = discovery.authors()
 copyright = f"{author}. Text: CC BY 4.0. Code: MIT"
 release = version = importlib.metadata.version("rankedu")
-language = "en"
 
 extensions = [
     *("myst_nb", "sphinxcontrib.bibtex", "sphinx_design", "sphinx_proof", "sphinx_exercise", "sphinx_togglebutton"),
@@ -64,7 +63,6 @@ html_js_files = [
 ]
 html_show_sourcelink = False
 html_copy_source = False
-html_last_updated_fmt = None
 html_domain_indices = ["prf-prf"]  # theorems; the modules have their pages in the API reference
 html_context = {"default_mode": "auto"}
 html_theme_options = {

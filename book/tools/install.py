@@ -28,17 +28,12 @@ def obstacles(folder):
     return found
 
 
-def python_of(folder):
-    """The interpreter of an environment."""
-    return os.path.join(folder, *(("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")))
-
-
 def install(folder, extra):
     """Make the environment if there is none, and install the package there with an extra; returns an exit status."""
     found = obstacles(folder)
     if found:
         sys.exit("\n".join(found))
-    python = python_of(folder)
+    python = os.path.join(folder, *(("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")))
     if not os.path.exists(python):
         subprocess.check_call([sys.executable, "-m", "venv", folder])
     print(f"installing rankedu[{extra}] into {folder}; about two minutes and 2 GB the first time", flush=True)

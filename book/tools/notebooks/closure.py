@@ -10,9 +10,7 @@ from pathlib import Path
 
 from ranklab.runs import code
 from ranklab.runs.code import CHECKOUT as ROOT
-from ranklab.runs.code import files_of, hashed
-
-__all__ = ["LIBRARIES", "ROOT", "closure", "files_of", "fingerprint", "hashed", "pins"]
+from ranklab.runs.code import hashed
 
 #: Libraries whose version shapes what a cell prints or draws.
 LIBRARIES = {
@@ -25,11 +23,7 @@ _CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?:---\n.*?^---\n|(?::[^\n]*\n)*)(
 
 
 def fingerprint(*files: Path) -> str:
-    """A hash of everything that these files are made from, and of the pinned libraries.
-
-    The versions are those of `constraints.txt` and not of this environment: whether a committed notebook is current
-    must not depend on the machine that asks.
-    """
+    """A hash of all that these files are made from, and of the libraries as they are pinned, not as they are here."""
     return hashed(closure(*files), pins())
 
 

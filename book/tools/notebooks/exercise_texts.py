@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import jupytext
 from tools.site import labels
@@ -41,8 +42,7 @@ class Exercise:
         return [source for kind, source in self.solution if kind == "code"]
 
 
-@dataclass(frozen=True)
-class Chapter:
+class Chapter(NamedTuple):
     """What the exercises of a chapter are made from."""
 
     stem: str

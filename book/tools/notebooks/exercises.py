@@ -101,18 +101,6 @@ def derived() -> dict[Path, str]:
     }
 
 
-def write(root: Path = ROOT) -> None:
-    """Write all of them, and remove those that belong to no chapter."""
-    wanted = derived()
-    for folder in (STARTERS, SOLUTIONS):
-        for path in (root / folder).glob("*.ipynb"):
-            if path.relative_to(root) not in wanted:
-                path.unlink()
-    for path, content in wanted.items():
-        with written(root / path) as part:
-            part.write_text(content, encoding="utf-8")
-
-
 def block() -> str:
     """The list of all exercises, for the page of the book."""
     lines = []
@@ -143,5 +131,12 @@ def write_blocks(folder: Path) -> None:
 
 
 def main() -> None:
-    """Command line."""
-    write()
+    """Write all of them, and remove those that belong to no chapter."""
+    wanted = derived()
+    for folder in (STARTERS, SOLUTIONS):
+        for path in (ROOT / folder).glob("*.ipynb"):
+            if path.relative_to(ROOT) not in wanted:
+                path.unlink()
+    for path, content in wanted.items():
+        with written(ROOT / path) as part:
+            part.write_text(content, encoding="utf-8")

@@ -26,13 +26,14 @@ from tools.site import cores, labels
 import jupytext
 import nbformat
 from tools.site.plain import plain
-from tools.notebooks.closure import ROOT, closure, hashed, pins
+from tools.notebooks.closure import ROOT, closure, pins
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from jupytext.compare import NotebookDifference, compare_notebooks
 from nbformat import NotebookNode
 
 from rankedu.files import written
+from ranklab.runs.code import hashed
 
 #: Seconds after which a cell is said to hang. The longest takes 45 s on a quiet machine, and ten times that on a busy one.
 CELL_TIMEOUT = 900

@@ -3,7 +3,6 @@
 `python book/tools examples` runs those that have changed since.
 """
 
-import hashlib
 import json
 import os
 import shutil
@@ -11,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from ranklab.runs.code import hashed
+from ranklab.runs.results import write_json
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 RECORD = EXAMPLES / "recorded.json"
@@ -37,8 +39,7 @@ COMMANDS = {
 
 def fingerprint(name: str) -> str:
     """Of a script and of what is typed to run it."""
-    text = (EXAMPLES / f"{name}.py").read_text(encoding="utf-8") + "\n".join(COMMANDS[name])
-    return hashlib.sha256(text.encode()).hexdigest()[:20]
+    return hashed([EXAMPLES / f"{name}.py"], *COMMANDS[name], whole=True)
 
 
 def run(name: str) -> str:
@@ -65,4 +66,4 @@ def main() -> None:
             print(f"running {name} …", flush=True)
             (EXAMPLES / f"{name}.txt").write_text(run(name), encoding="utf-8")
             known[name] = fingerprint(name)
-            RECORD.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+            write_json(RECORD, known)

@@ -15,10 +15,9 @@ from typing import Any
 
 import jupytext
 from tools.notebooks import pairs
-import yaml
 
-from rankedu.files import written
 from ranklab.experiments.speed.stopwatch import processor
+from ranklab.runs.results import write_json
 
 KEPT = pairs.ROOT / "book" / "data" / "timings.json"
 
@@ -55,19 +54,6 @@ def table() -> str:
     return "\n".join([*lines, f"\nMeasured on: {known['machine']}. {known['versions']}.", ""])
 
 
-def machines() -> str:
-    """The table of machines on which the commands were seen to pass, and the jobs of the workflow that nobody saw."""
-    rows = yaml.safe_load((pairs.ROOT / "book" / "data" / "machines.yaml").read_text(encoding="utf-8"))
-    workflow = yaml.safe_load((pairs.ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))
-    matrix = workflow["jobs"]["library"]["strategy"]["matrix"]
-    lines = ["| Python | system | processor | torch | passed | seen on |", "|---|---|---|---|---|---|"]
-    keys = ("python", "system", "processor", "torch", "passed", "date")
-    lines += [f"| {' | '.join(str(row[key]) for key in keys)} |" for row in rows]
-    asked = f"Python {', '.join(matrix['python'])} on {', '.join(name.partition('-')[0] for name in matrix['system'])}"
-    note = f"The workflow of the repository has a job for each of {asked}. The rows are what somebody has seen."
-    return "\n".join([*lines, "", note, ""])
-
-
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -81,5 +67,4 @@ def main() -> None:
             print(f"{text.stem}: {row['processor']} s of the processor, {row['clock']} s on the clock")
     found["rows"] = {page: found["rows"][page] for page in map(pairs.address, pairs.pairs()) if page in found["rows"]}
     found |= {"machine": f"{processor()}, one thread used", "versions": f"torch {version('torch')}, NumPy {version('numpy')}"}
-    with written(KEPT) as part:
-        part.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    write_json(KEPT, found)

@@ -21,8 +21,8 @@ from ranklab.runs.planning import plan
 from tools.site.explorables import live_markup
 
 WORDS = Path(__file__).resolve().parents[2] / "data" / "claims_in_words.yml"
+Part = tuple[str, float, float, dict[str, Any]]  # of a rule: metric, mean and half-width in points, its runs
 IS = {ABOVE: "is above", BELOW: "is below", EQUAL: "is level with", OPEN: "cannot be told from"}
-FIRST = "first round"
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,8 @@ class Found:
     said: str
     first: bool  #: of the first round, widened by what another search would have changed
     row: str = ""  #: what is compared, in a few words
-    by_run: Mapping[str, Any] = field(
-        default_factory=dict
-    )  #: what the picture judges again by fewer runs: `rankbook.claims.live.verdicts`
+    #: What the picture judges again by fewer runs: `rankbook.claims.live.verdicts`.
+    by_run: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def verb(self) -> str:
@@ -47,7 +46,7 @@ class Found:
 
     def __str__(self) -> str:
         less = ", less than matters" if self.said.endswith(FURTHER) else ""
-        first = f", {FIRST}" if self.first else ""
+        first = ", first round" if self.first else ""
         mean = f"{self.mean:+.2f}".replace("-", "−")
         return f"{self.metric} {mean}\u00a0±\u00a0{self.half_width:.2f}{less}{first}"
 
@@ -61,7 +60,7 @@ def topics(
     """
     rounds, second = [read_round(records, name) for name in ROUNDS], all_answers(records)
     families = {family: questions for design in rounds for family, questions in design.families.items()}
-    first = _first(claims, said, chosen, rounds[0].delta)
+    first = {one.id: list(_first(one, said, chosen, rounds[0].delta)) for one in claims if one.id in said.judged}
     told: dict[str, list[list[Found]]] = {}
     for topic in yaml.safe_load(WORDS.read_text(encoding="utf-8"))["topics"]:
         clauses = [list(_clause(clause, families, second, first)) for clause in topic["clauses"]]
@@ -74,9 +73,10 @@ def _clause(
     clause: Mapping[str, Any],
     families: Mapping[str, Any],
     second: Mapping[str, Mapping[str, Answer]],
-    first: Mapping[str, list[tuple[str, float, float, dict[str, Any]]]],
+    first: Mapping[str, list[Part]],
 ) -> Iterator[Found]:
     """In the metrics of the second round, or as the first one left it."""
+    sides = clause["plus"], clause["minus"]
     asked = [(family, clause["second"]) for family in families if clause.get("second") in second[family]]
     for family, name in asked:
         answer = second[family][name]
@@ -85,74 +85,39 @@ def _clause(
         row = f"{clause['row']}, {metric}" if len(asked) > 1 else clause["row"]
         of = {"values": answer.by_deal, "error": answer.mean.error, "freedom": answer.mean.freedom, "search": 0.0}
         of |= {"different": answer.different, "equal": answer.equal, "delta": answer.delta or 0.0}
-        yield Found(
-            clause["plus"],
-            clause["minus"],
-            metric,
-            answer.mean.value,
-            half,
-            answer.said,
-            first=False,
-            row=row,
-            by_run=of,
-        )
+        yield Found(*sides, metric, answer.mean.value, half, answer.said, first=False, row=row, by_run=of)
     if not asked and clause.get("first", [""])[0] in first:
         name, part = clause["first"]
         metric, mean, half, of = first[name][part]
         said = OPEN if abs(mean) <= half else ABOVE if mean > 0 else BELOW
-        yield Found(clause["plus"], clause["minus"], metric, mean, half, said, first=True, row=clause["row"], by_run=of)
+        yield Found(*sides, metric, mean, half, said, first=True, row=clause["row"], by_run=of)
 
 
-def _first(
-    claims: Sequence[Claim], said: Verdicts, chosen: Mapping[str, Any], deltas: Mapping[str, float]
-) -> dict[str, list[tuple[str, float, float, dict[str, Any]]]]:
-    """Metric, mean, half-width and runs of each part of a rule, in points, with the spread of another search in it."""
-    return {
-        claim.id: [
-            (unit(part), 100 * one.mean, 100 * math.hypot(one.half_width, by_another_search(part, chosen) or 0.0), of)
-            for part, one, of in zip(
-                claim.parts, said.judged[claim.id].parts, _by_seed(claim, said, chosen, deltas), strict=True
-            )
-        ]
-        for claim in claims
-        if claim.id in said.judged
-    }
-
-
-def _by_seed(
-    claim: Claim, said: Verdicts, chosen: Mapping[str, Any], deltas: Mapping[str, float]
-) -> Iterator[dict[str, Any]]:
-    """Of each part of a rule the differences of its seeds and what else its half-width is made of, in points."""
+def _first(claim: Claim, said: Verdicts, chosen: Mapping[str, Any], deltas: Mapping[str, float]) -> Iterator[Part]:
+    """Each part of a rule, with the spread of another search in its half-width."""
     judged = said.judged[claim.id]
     share = 1 - judged.level
     for part, one, compared in zip(claim.parts, judged.parts, said.contrasts[claim.id], strict=True):
         seeds, letters = compared.sums.shape
         ways = [np.full(seeds, 1 / seeds)] + [compared.counts.sum(0) / compared.counts.sum()] * (letters > 1)
         freedom = min(resolution(way)[1] for way in ways)
-        values = 100 * compared.sums.sum(1) / compared.counts.sum(1)
-        yield {
-            "values": values.tolist(),
-            "error": 100 * one.half_width / float(stats.t.isf(share / 2, freedom)),
-            "freedom": freedom,
-            "search": 100 * (by_another_search(part, chosen) or 0.0),
-            "different": share,
-            "equal": share,
-            "delta": deltas.get(unit(part), 0.0),
-        }
+        values, half = 100 * compared.sums.sum(1) / compared.counts.sum(1), 100 * one.half_width
+        error, search = half / float(stats.t.isf(share / 2, freedom)), 100 * (by_another_search(part, chosen) or 0.0)
+        of = {"values": values.tolist(), "error": error, "freedom": freedom, "search": search}
+        of |= {"different": share, "equal": share, "delta": deltas.get(unit(part), 0.0)}
+        yield unit(part), 100 * one.mean, math.hypot(half, search), of
 
 
 def live(clauses: Sequence[Sequence[Found]]) -> str:
     """All that was found, where a reader can try what would change it: HTML for a page beside the scripts."""
     shown = Live("verdicts")
-    rows = [one for clause in clauses for one in clause]
-    shown.start = {
-        **shown.start,
-        "rows": [
-            {"row": one.row, "plus": one.plus, "minus": one.minus, "metric": one.metric}
-            | {name: _rounded(value) for name, value in one.by_run.items()}
-            for one in rows
-        ],
-    }
+    rows = [
+        {"row": one.row, "plus": one.plus, "minus": one.minus, "metric": one.metric}
+        | {name: _rounded(value) for name, value in one.by_run.items()}
+        for clause in clauses
+        for one in clause
+    ]
+    shown.start = {**shown.start, "rows": rows}
     return f"```{{raw}} html\n{live_markup(shown, '_static/')}\n```\n"
 
 

@@ -16,15 +16,7 @@ from tools.results.pictures import show
 
 RECORDS = Path(__file__).resolve().parents[3] / "lab" / "records"
 #: A scale of the plan and how the page calls it.
-SCALES = {
-    "cpu": "With batches of 128, on a CPU",
-    "detection": "Object detection, on a CPU",
-}
-LAMS = (
-    "### λ found, and λ from the data\n\nWhat `suggest_lam` asks for while the network of seed 0 trains with what was "
-    "found: at the first batch, and the median of each quarter, on the scale of rk/n. Bold: within a factor of three. "
-    "`python book/tools lams` repeats it.\n"
-)
+SCALES = {"cpu": "With batches of 128, on a CPU", "detection": "Object detection, on a CPU"}
 
 
 def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
@@ -47,11 +39,12 @@ def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
         "claims_arms": later.arms(),
         "claims_forecast": f"```text\n{(records / 'deals_forecast.txt').read_text(encoding='utf-8')}```\n",
         "claims_rules": rules(entries),
-        "claims_answers": answers.sentences(told, records) if told else "",
-        "claims_picture": show(folder, "claims", forest(clauses)) if clauses else "",
-        "claims_live": answers.live(clauses) if clauses else "",
+        "claims_answers": answers.sentences(told, records),
+        "claims_picture": show(folder, "claims", forest(clauses)),
+        "claims_live": answers.live(clauses),
         "claims": "\n".join(parts),
-        "claims_searches": "\n".join([*searches, LAMS, lams.markdown()]),
+        "claims_searches": "\n".join(searches),
+        "claims_lams": lams.markdown(),
     }
 
 
@@ -121,20 +114,14 @@ def _searched(folder: Path, plan: Protocol, chosen: Mapping[str, Any]) -> list[s
     arms = {name: arm for name, arm in chosen.items() if arm.get("spread", {}).get("best") is not None}
     if not arms:
         return []
-    lines = [
-        "| arm | best on val | upper quartile | median | worst | failed | found |",
-        "|---|---:|---:|---:|---:|---:|---|",
-    ]
+    lines = ["| arm | best on val | upper quartile | median | worst | failed | found |"]
+    lines.append("|---|---:|---:|---:|---:|---:|---|")
     for name, arm in arms.items():
         spread = arm["spread"]
         numbers = [f"{100 * spread[key]:.1f}" for key in ("best", "upper quartile", "median", "worst")]
         numbers[0] += f" ± {100 * redrawn([trial['value'] for trial in arm['trials']]):.1f}"
-        settings = ", ".join(f"{key} {value:.3g}" for key, value in best_point(arm).items())
+        best = max(arm["trials"], key=lambda trial: trial["value"] or 0.0)
+        settings = ", ".join(f"{key} {value:.3g}" for key, value in best["point"].items())
         lines.append(f"| {name} | {' | '.join(numbers)} | {spread['failed']} | {settings} |")
     spread = show(folder, f"searches_{plan.scale}", trials({name: arm["trials"] for name, arm in arms.items()}))
     return [f"### {SCALES[plan.scale]}\n", spread, *lines, ""]
-
-
-def best_point(arm: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of the trial that was chosen, of an arm of `read_searches`."""
-    return dict(max(arm["trials"], key=lambda trial: trial["value"] or 0.0)["point"])

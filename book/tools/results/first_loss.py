@@ -79,10 +79,8 @@ def outlines(classes: int, seed: int, per_class: int = 24, side: int = 24) -> Pa
     angle, radius = np.arctan2(y, x) + turn, np.hypot(x, y) / scale
     waves = (height[..., i, None, None] * np.cos(k * angle + phase[..., i, None, None]) for i, k in enumerate(order))
     inside = 1 / (1 + np.exp(12 * (radius - np.maximum(1 + sum(waves), 0.2))))
-    images = inside + 0.15 * draw.normal(size=inside.shape)
-    return torch.tensor(images, dtype=torch.float32).flatten(0, 1)[:, None], torch.arange(classes).repeat_interleave(
-        per_class
-    )
+    images = torch.tensor(inside + 0.15 * draw.normal(size=inside.shape), dtype=torch.float32)
+    return images.flatten(0, 1)[:, None], torch.arange(classes).repeat_interleave(per_class)
 
 
 @cache
@@ -164,17 +162,12 @@ def measure(column: str, name: str) -> dict[str, Any]:
     return {"rate": rate, "chosen by": list(chosen.values()), "test": found, "warned": sum(told)}
 
 
-def losses_of(column: str) -> Iterable[str]:
-    """The rows of a column."""
-    return LOSSES if COLUMNS[column][2] == 64 else FEW
-
-
 def main() -> None:
     """Train what is missing, and write after each loss."""
     torch.set_num_threads(1)
     record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
-    missing = [(column, name) for column in COLUMNS for name in losses_of(column) if name not in record.get(column, {})]
-    for column, name in tqdm(missing):
+    rows = [(column, name) for column in COLUMNS for name in (LOSSES if COLUMNS[column][2] == 64 else FEW)]
+    for column, name in tqdm([(column, name) for column, name in rows if name not in record.get(column, {})]):
         own = record.setdefault(column, {})
         if "before" not in own:
             data, start, _ = COLUMNS[column]
@@ -206,11 +199,8 @@ def table(
     rows = [record[at] for at in columns.values()]
     lines = [f"| {head} | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
     lines.append(f"| *before* | {' | '.join(cell(row['before']) for row in rows)} |")
-    return [
-        *lines,
-        *(f"| {n} | {' | '.join(cell(row[n]['test']) + note(row, n) for row in rows)} |" for n in names),
-        "",
-    ]
+    lines += [f"| {n} | {' | '.join(cell(row[n]['test']) + note(row, n) for row in rows)} |" for n in names]
+    return [*lines, ""]
 
 
 def warned(column: dict[str, Any], name: str) -> str:
@@ -226,7 +216,7 @@ def recall_loss(lam: float) -> nn.Module:
 #: What is differentiated in 16 bits, and how the networks were begun.
 IN_16_BITS: dict[str, Callable[[], nn.Module]] = {
     **{f"recall, λ = {lam:g}": partial(recall_loss, lam) for lam in (0.2, 1.0, 4.0)},
-    **{f"{name}": partial(LOSSES[name], 0) for name in (ADVISED, "`SmoothAPLoss(0.01)`", FIRST, "contrastive")},
+    **{name: partial(LOSSES[name], 0) for name in (ADVISED, "`SmoothAPLoss(0.01)`", FIRST, "contrastive")},
 }
 
 

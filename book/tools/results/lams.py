@@ -65,10 +65,8 @@ def asked(lab: str, parameters: dict[str, Any]) -> list[float]:
 def markdown() -> str:
     """A row a search; bold is within a factor of three of what was found; then how many are, and why no more."""
     record = json.loads(RECORD.read_text(encoding="utf-8"))
-    lines = [
-        "| search | λ found | first batch | 1st quarter | 2nd | 3rd | 4th |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-    ]
+    lines = ["| search | λ found | first batch | 1st quarter | 2nd | 3rd | 4th |"]
+    lines.append("|---|---:|---:|---:|---:|---:|---:|")
     for name, (found, *values) in record.items():
         told = [f"{value:.0f}" if value >= 10 else f"{value:.2g}" for value in (found, *values)]
         cells = [

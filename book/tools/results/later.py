@@ -30,10 +30,9 @@ def arms() -> str:
             for metric in (arm.choose, ALSO[arm.lab]):
                 if len(found.get((arm.name, metric), ())) == design.deals:
                     preset = found.get((arm.name, DEFAULT))
-                    cells = {"searched": _mean(found[arm.name, metric], metric)}
-                    cells["preset"] = _mean(preset, metric) if preset else "–"
-                    trials = design.trials * len(arm.space)
-                    lines.append({"arm": arm.name, "trials": trials, "metric": metric, **cells})
+                    line = {"arm": arm.name, "trials": design.trials * len(arm.space), "metric": metric}
+                    line["searched"] = _mean(found[arm.name, metric], metric)
+                    lines.append(line | {"preset": _mean(preset, metric) if preset else "–"})
     return f"{markdown(lines)}\n\n{_near([line for line in lines if line['metric'] == 'H-AP'])}\n"
 
 
@@ -61,8 +60,6 @@ def devices() -> str:
     counts = {where: list(of.values()).count(where) for where in sorted(set(of.values()), key=lambda at: at != "CPU")}
     places = [f"{count} on {'a CPU' if where == 'CPU' else f'an {where}'}" for where, count in counts.items()]
     said = f"{len(of)} of its {len(design.arms)} arms are done, in their order: {', '.join(places)}."
-    if len(counts) == 1:
-        return f"{said}\n"
     first = _from_other_starts(design, found)
     mixed = ", ".join(f"`{name}`" for name in _mixed(design, first))
     return (

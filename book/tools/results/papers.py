@@ -8,10 +8,9 @@ the commands of the sweeps.
 import itertools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -41,8 +40,7 @@ def markdown(rows: Sequence[Mapping[str, object]], left: int | None = None) -> s
     return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class Sweep:
+class Sweep(NamedTuple):
     """One grid of a lab at one scale."""
 
     lab: str
@@ -85,8 +83,7 @@ def find_sweep(lab: str, name: str) -> Sweep:
     return next(sweep for sweep in sweeps() if (sweep.lab, sweep.name) == (lab, name))
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """A printed table, and what is set beside it; `printed` and `beside` are its two files."""
 
     name: str

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rankbook.ch14_happier.study import arms, recorded
+from ranklab.methods import METHODS
 from ranklab.runs.records import Record
 from ranklab.runs.selection import chosen
-from ranklab.runs.summaries import Row, Value, summarise, value_of
+from ranklab.runs.summaries import Value, summarise, value_of
 from tools.results.papers import DATA, deciding, markdown, preset, sweeps
 
 #: The preset of the lab `retrieval` that trains longer than the runs of the tables.
@@ -79,13 +80,7 @@ def mini_batches(records: Sequence[Record]) -> str:
     """What batches of each size say of the metrics, and P: the runs of the lab `minibatch_statistics`."""
     [sweep] = [sweep for sweep in sweeps() if sweep.lab == "minibatch_statistics"]
     wanted = {**sweep.shared(), **sweep.points()[0]}
-    rows = summarise(chosen([record for record in records if record.lab == sweep.lab], wanted))
-    parts = [_mini_batch_table(rows[0]) if rows else ""]
-    parts += [origin(rows[0].records if rows else [], sweep.scale), f"```sh\n{sweep.command()}\n```"]
-    return "\n\n".join(filter(None, parts)) + "\n"
-
-
-def _mini_batch_table(row: Row) -> str:
+    [row] = summarise(chosen([record for record in records if record.lab == sweep.lab], wanted))
     named = "mAP of batches of "
     sizes = [name.removeprefix(named) for name in row.records[0].metrics if name.startswith(named)]
     columns = {
@@ -98,10 +93,9 @@ def _mini_batch_table(row: Row) -> str:
         {"batch size": size, **{head: row.value(name.format(size)).text(100, 1) for head, name in columns.items()}}
         for size in sizes
     ]
-    images = row.records[0].parameters.get("test_images")
     whole = {f"{name} of batches": row.value(name).text(100, 1) for name in ("mAP", "R@1")}
-    rows.append({"batch size": f"all of about {images} test pictures" if images else "all test pictures", **whole})
-    return markdown(rows, 0)
+    rows.append({"batch size": f"all of about {row.records[0].parameters['test_images']} test pictures", **whole})
+    return f"{markdown(rows, 0)}\n\n{origin(row.records, sweep.scale)}\n\n```sh\n{sweep.command()}\n```\n"
 
 
 def whole_preset(records: Sequence[Record]) -> str:
@@ -117,8 +111,6 @@ def whole_preset(records: Sequence[Record]) -> str:
 
 def severity(records: Sequence[Record]) -> str:
     """How bad a wrong first result is, by method: what the first result shares with the query, mean over the seeds."""
-    from ranklab.methods import METHODS
-
     lab, heads = "hierarchical_retrieval", ("right", "same base letter", "same script", "another script")
     grids = [sweep for sweep in sweeps() if sweep.lab == lab]
     grids = [sweep for sweep in grids if sweep.scale == grids[0].scale]

@@ -4,8 +4,8 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 import torch
 
@@ -17,11 +17,8 @@ from tools.results.papers_lists import all_sweeps, figure_4, mini_batches, origi
 from tools.results.papers_speed import blocks as speed_blocks
 from tools.site.templates import filled
 
-NOT_RUN = "not run"
 
-
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A column: who says it, on which data, what; a value, a text or nothing for each row."""
 
     group: str
@@ -30,10 +27,9 @@ class Column:
     printed: bool = False
 
 
-def blocks(records: Sequence[Record] | None = None) -> dict[str, str]:
+def blocks() -> dict[str, str]:
     """Name → Markdown of every table, of what stands for HAPPIER's Figure 4, and of the list of sweeps."""
-    if records is None:
-        records = collect_runs(RUNS)[0] if RUNS.exists() else []
+    records = collect_runs(RUNS)[0]
     made = {table.name: block(table, records) for table in tables()}
     lists = {"mini_batches": mini_batches(records), "mistakes": severity(records), "longer": whole_preset(records)}
     return {**made, **lists, **speed_blocks(records), "happier_fig_4": figure_4(), "sweeps": all_sweeps()}
@@ -105,7 +101,7 @@ def our_columns(table: Table, here: Rows, group: str, metrics: Mapping[str, str]
 
 def _cell(row: Row | None, metric: str) -> Value | str:
     if row is None:
-        return NOT_RUN
+        return "not run"
     value = row.value(metric)
     return value if value.n else "not finite"
 
@@ -155,8 +151,5 @@ def agreement(table: Table, here: Rows, scale: str) -> str:
             measured = " ".join(filter(None, (title, first)))
             rho = f"{spearman(*torch.tensor(pairs, dtype=torch.float64).T):.2f}".replace("-", "−")
             agreements.append(f"{column.heading} on {data} against {measured}, {rho} ({len(pairs)} methods)")
-    return (
-        f"Rank correlation (Spearman) of the printed numbers with ours ({scale}): {'; '.join(agreements)}."
-        if agreements
-        else ""
-    )
+    said = f"Rank correlation (Spearman) of the printed numbers with ours ({scale}): {'; '.join(agreements)}."
+    return said if agreements else ""

@@ -1,7 +1,7 @@
 """The tables of speed on the results page: printed times and complexities, beside what the lab `speed` has measured."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ranklab.experiments.speed import tables
@@ -11,12 +11,11 @@ from ranklab.runs.selection import chosen
 from tools.results.papers import DATA, markdown, preset, read
 from tools.results.papers_lists import revision
 
-#: The presets whose records stand on the page, by device. A shorter run is no record.
-PRESETS = {"cpu": "speed_cpu", "cuda": "speed_gpu"}
+#: The preset whose record stands on the page. A shorter run is no record.
+PRESET = "speed_cpu"
 #: What may differ from the preset: how long is measured, and with how much memory.
 FREE = ("rounds", "seconds", "budget", "memory", "longest", "seed")
 NAMES = {"cpu": "CPU", "cuda": "GPU"}
-NOT_MEASURED = "not measured"
 #: What `python -m benchmarks.gpu` has written.
 GPU = DATA / "speed_gpu.json"
 Row = dict[str, Any]
@@ -24,46 +23,34 @@ Row = dict[str, Any]
 
 def blocks(records: Sequence[Record]) -> dict[str, str]:
     """Name → Markdown of each block."""
-    found = kept(records)
-    gpu: dict[str, Any] = json.loads(GPU.read_text(encoding="utf-8")) if GPU.exists() else {}
-    rows = {device: tables.rows_of(record.metrics) if record else [] for device, record in found.items()}
-    rows["cuda"] = rows["cuda"] or gpu.get("rows", [])
-    made = {
+    record, gpu = kept(records), json.loads(GPU.read_text(encoding="utf-8"))
+    rows = {"cpu": tables.rows_of(record.metrics), "cuda": gpu["rows"]}
+    return {
         "rambo_tab_6": _lists(rows),
-        "rambo_tab_1": _growth(rows),
+        "rambo_tab_1": _growth(rows["cpu"]),
         "smooth_ap_tab_s2": _backbone(rows),
         "speed_batches": _batches(rows),
+        "speed_record": _origin(record),
+        "speed_gpu": _gpu(gpu),
     }
-    return {**made, "speed_record": _origins(found), "speed_gpu": _gpu(gpu)}
 
 
-def kept(records: Iterable[Record]) -> dict[str, Record | None]:
-    """The latest run of each device's preset, none of whose sizes was changed; None if there is none."""
-    runs = sorted((record for record in records if record.lab == "speed"), key=lambda record: record.started)
-    wanted = {
-        device: {key: value for key, value in preset(name).items() if key not in FREE}
-        for device, name in PRESETS.items()
-    }
-    return {device: next(reversed(chosen(runs, sizes)), None) for device, sizes in wanted.items()}
+def kept(records: Sequence[Record]) -> Record:
+    """The latest run of the preset, none of whose sizes was changed."""
+    sizes = {key: value for key, value in preset(PRESET).items() if key not in FREE}
+    runs = chosen([record for record in records if record.lab == "speed"], sizes)
+    return max(runs, key=lambda record: record.started)
 
 
-def _origins(records: Mapping[str, Record | None]) -> str:
+def _origin(record: Record) -> str:
     """Where the numbers come from, and what makes them again."""
-    lines = []
-    for device, record in records.items():
-        command = f"```sh\nrankedu run speed --preset {PRESETS[device]}\n```"
-        if record is None and device == "cuda" and GPU.exists():
-            lines.append("GPU: by the command [below](#results-speed-gpu), but for the exponents of Table 1.")
-            continue
-        if record is None:
-            lines.append(f"{NAMES[device]}: not measured yet. It would be by\n\n{command}")
-            continue
-        machine, versions = record.machine, record.versions
-        minutes = "an unknown time" if record.seconds is None else f"{record.seconds / 60:.0f} min"
-        about = f"{machine.get('device')}; {machine.get('threads')} thread; torch {versions.get('torch', 'unknown')}, "
-        about += f"NumPy {versions.get('numpy', 'unknown')}; revision {revision(record)}; {minutes} for all of it"
-        lines.append(f"{NAMES[device]}: {about}. Made by\n\n{command}")
-    return "\n\n".join(lines) + "\n"
+    machine, versions = record.machine, record.versions
+    return (
+        f"CPU: {machine['device']}; {machine['threads']} thread; torch {versions['torch']}, NumPy {versions['numpy']}; "
+        f"revision {revision(record)}; {record.seconds / 60:.0f} min for all of it. Made by\n\n"
+        f"```sh\nrankedu run speed --preset {PRESET}\n```\n\n"
+        "GPU: by the command [below](#results-speed-gpu), but for the exponents of Table 1.\n"
+    )
 
 
 def _printed(name: str) -> dict[str, Any]:
@@ -87,8 +74,6 @@ def _lists(rows: Mapping[str, Sequence[Row]]) -> str:
         lines.append({"seconds": "AP, printed", "on": row["method"], **cells, "bytes a score": "–"})
         here = tables.pivot(rows[device], "long lists", device)
         lines += [_list_line(line, sizes, rows[device], device) for line in here]
-        if not here:
-            lines.append({"seconds": "here", "on": NAMES[device], **dict.fromkeys(sizes.values(), NOT_MEASURED)})
     return _page("rambo_tab_6", markdown(lines), _ratios(rows, "long lists", sizes))
 
 
@@ -104,36 +89,24 @@ def _list_line(line: Mapping[str, str], sizes: Mapping[int, str], rows: Sequence
 def _ratios(rows: Mapping[str, Sequence[Row]], part: str, sizes: Mapping[int, str] | None = None) -> str:
     """Our time over everybody else's, with a verdict; and in how many of them we are ahead."""
     ratios = [row for device in rows for row in tables.compare(rows[device]) if row["part"] == part]
-    if not ratios:
-        return ""
     table = [{**line, "on": NAMES[line["on"]]} for line in tables.ratio_table(ratios, sizes)]
     return f"Our time divided by the other's. {tables.counts(ratios)}\n\n{markdown(table)}"
 
 
-def _growth(rows: Mapping[str, Sequence[Row]]) -> str:
+def _growth(rows: Sequence[Row]) -> str:
     """Table 1: printed complexity, and exponents; below it what is not in the printed table."""
-    printed = {row["ours"]: row for row in _printed("rambo_tab_1")["rows"]}
+    printed = {row["ours"]: row["values"] for row in _printed("rambo_tab_1")["rows"]}
+    fitted = {row["work"]: row for row in rows if row["part"] == "growth" and row.get("n") is not None}
     lines = []
-    for device in ("cpu", "cuda"):
-        fitted = {row["work"]: row for row in rows[device] if row["part"] == "growth" and row.get("n") is not None}
-        if device == "cuda" and not fitted:
-            continue
-        for name in dict.fromkeys([*printed, *fitted]):
-            complexity, general = printed[name]["values"] if name in printed else ("–", "–")
-            line = {"method": name, "printed": complexity, "general ranking": general}
-            lines.append(line | _exponents(fitted.get(name), device))
+    for name in dict.fromkeys([*printed, *fitted]):
+        row, (complexity, general) = fitted[name], printed.get(name, ("–", "–"))
+        line = {"method": name, "printed": complexity, "general ranking": general}
+        for letter in "np":
+            found = tables.exponent_text(row[letter], row[f"{letter} margin"])
+            line[f"exponent of {letter}"] = f"{found} (formula: {abs(row[f'{letter} claimed']):.2f})"
+        line["the largest list"] = f"{tables.duration(row['seconds'])} at {tables.size_text(int(row['to']))}"
+        lines.append(line)
     return _page("rambo_tab_1", markdown(lines))
-
-
-def _exponents(row: Row | None, device: str) -> dict[str, str]:
-    if row is None:
-        return {"exponent of n": NOT_MEASURED, "exponent of p": NOT_MEASURED, "the largest list": "–"}
-    cells = {}
-    for letter in "np":
-        found = tables.exponent_text(row[letter], row[f"{letter} margin"])
-        cells[f"exponent of {letter}"] = f"{found} (formula: {abs(row[f'{letter} claimed']):.2f})"
-    largest = f"{tables.duration(row['seconds'])} at {tables.size_text(int(row['to']))}"
-    return cells | {"the largest list": largest if device == "cpu" else f"{largest}, {NAMES[device]}"}
 
 
 def _backbone(rows: Mapping[str, Sequence[Row]]) -> str:
@@ -145,13 +118,10 @@ def _backbone(rows: Mapping[str, Sequence[Row]]) -> str:
         lines.append({"": row["method"], "by": "printed", "complexity": complexity, "time": time} |
                      {"of the network": part})  # fmt: skip
     for device, name in NAMES.items():
-        here = [row for row in rows[device] if row["part"] == "backbone"]
-        for line in tables.beside(here):
+        for line in tables.beside([row for row in rows[device] if row["part"] == "backbone"]):
             part = line["of the network"].split(" (")[0]
             lines.append({"": line["work"], "by": f"{line['by']}, {name}", "complexity": "–", "time": line["here"]} |
                          {"of the network": part})  # fmt: skip
-        if not here:
-            lines.append({"": "all", "by": f"here, {name}", "complexity": "–", "time": NOT_MEASURED})
     return _page("smooth_ap_tab_s2", markdown(lines), _ratios(rows, "backbone"))
 
 
@@ -159,16 +129,12 @@ def _batches(rows: Mapping[str, Sequence[Row]]) -> str:
     """Batches of embeddings: nothing is printed of these."""
     parts = []
     for device, name in NAMES.items():
-        here = tables.pivot(rows[device], "batches", device)
-        parts.append(markdown([{"on": name, **line} for line in here]) if here else f"{name}: {NOT_MEASURED}.")
-    return "\n\n".join([*parts, _ratios(rows, "batches")]).rstrip() + "\n"
+        parts.append(markdown([{"on": name, **line} for line in tables.pivot(rows[device], "batches", device)]))
+    return "\n\n".join([*parts, _ratios(rows, "batches")]) + "\n"
 
 
 def _gpu(found: Mapping[str, Any]) -> str:
     """What the command for a GPU has measured beyond the other tables."""
-    command = "```sh\npython -m benchmarks.gpu\n```\n"
-    if not found:
-        return f"Training steps, evaluation and memory on a GPU: {NOT_MEASURED} yet. They would be by\n\n{command}"
     rows, versions = found["rows"], found["versions"]
     about = f"{found['machine']}; torch {versions['torch']}, CUDA {versions['cuda']}; {found['seconds'] / 60:.0f} min. "
     about += f"Missing: {', '.join(found['missing']) or 'nothing'}"
@@ -180,8 +146,8 @@ def _gpu(found: Mapping[str, Any]) -> str:
         "Memory at the peak, beyond the embeddings.": memory,
     }
     parts = [f"{title}\n\n{markdown(table)}" for title, table in shown.items() if table]
-    missed = [row["note"] for row in rows if row["note"].startswith(NOT_MEASURED)]
-    return "\n\n".join([f"{about}. Made by", command, *parts, *missed]) + "\n"
+    missed = [row["note"] for row in rows if row["note"].startswith("not measured")]
+    return "\n\n".join([f"{about}. Made by", "```sh\npython -m benchmarks.gpu\n```\n", *parts, *missed]) + "\n"
 
 
 def _shares(rows: Sequence[Row]) -> str:

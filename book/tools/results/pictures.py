@@ -1,6 +1,6 @@
 """The pictures of the results page: what trained networks retrieve, drawn from embeddings that are kept.
 
-`python book/tools pictures keep runs` embeds part of the test glyphs by the networks of some finished runs, and writes
+`python book/tools pictures runs` embeds part of the test glyphs by the networks of some finished runs, and writes
 the vectors to `data/pictures`; what runs of the lab `detection` have found it copies there. The book's build draws from
 these, so that nothing is trained for a page.
 """
@@ -21,10 +21,12 @@ from rankbook.lab_detection import figures as detections
 from rankbook.lab_hierarchical_retrieval import figures as hierarchical_retrieval
 from rankbook.lab_retrieval import figures as retrieval
 from rankbook.lab_retrieval import study
+from rankedu.metrics import average_precision
 from ranklab.experiments.detection import DEFAULTS, LOSSES
 from ranklab.experiments.detection_data import Findings, halves
 from ranklab.experiments.detection_data import open_data as open_scenes
 from ranklab.experiments.retrieval_data import Data, embed_all, open_data
+from ranklab.models import build
 from tools.results.papers import DATA, find_run, find_sweep
 
 FOLDER = DATA / "pictures"
@@ -52,8 +54,6 @@ def glyphs() -> Data:
 
 def keep(runs: Path) -> Iterator[Path]:
     """Embed the glyphs by the network of each run, and by the one that they began with; yields the files written."""
-    from ranklab.models import build
-
     data = glyphs()
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, (lab, grid, own) in RUNS.items():
@@ -147,8 +147,6 @@ def _detections() -> dict[str, list[Figure]]:
 
 def _ap(embeddings: Tensor, labels: Tensor) -> Tensor:
     """Average precision of each query by the finest level."""
-    from rankedu.metrics import average_precision
-
     unit = torch.nn.functional.normalize(embeddings, dim=1)
     relevance, others = labels[:, -1:] == labels[:, -1], ~torch.eye(len(labels), dtype=torch.bool)
     return average_precision(unit @ unit.T, relevance & others, where=others, ties="pessimistic")
@@ -164,7 +162,6 @@ def show(folder: Path, name: str, figure: Figure) -> str:
 def main() -> None:
     """Keep what finished runs leave behind."""
     parser = argparse.ArgumentParser(description="Keep for the results page what trained networks have found.")
-    parser.add_argument("command", choices=["keep"])
     parser.add_argument("runs", type=Path, help="folder of the runs, mostly `runs`")
     runs = parser.parse_args().runs
     for path in (*keep(runs), *keep_detections(runs)):

@@ -9,7 +9,11 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import typer
 from sphinx.util.nodes import make_refnode
+from typer.cli import get_docs_for_click
+
+from rankedu.cli import app
 
 #: Docstrings as they stood before napoleon, by the name of what they explain.
 WRITTEN: dict[str, list[str]] = {}
@@ -109,11 +113,6 @@ def kind(value: Any) -> str:
 
 def command_line() -> str:
     """The page of the commands, as typer makes it from what they say with `--help`."""
-    import typer
-    from typer.cli import get_docs_for_click
-
-    from rankedu.cli import app
-
     command = typer.main.get_command(app)
     page = get_docs_for_click(obj=command, ctx=typer.Context(command), name="rankedu", title="Command line")
     return f"(api-cli)=\n{page}\n"

@@ -3,6 +3,10 @@
 import re
 from pathlib import Path
 
+import ranklab.contestants  # noqa: F401  its rankers enter the table
+from rankbook.ch12_surrogates_side_by_side.figures import every_landscape
+from rankbook.kit import style
+from rankedu.rankers.registry import PROMISES, RANKERS
 from ranklab import CHECKOUT
 from tools.site.templates import filled
 
@@ -37,9 +41,6 @@ def picture() -> str:
 
 def rankers() -> str:
     """Every ranker of the table, what is turned in it, and which promises it does not keep."""
-    import ranklab.contestants  # noqa: F401  its rankers enter the table
-    from rankedu.rankers.registry import PROMISES, RANKERS
-
     lines = ["| ranker | usual strength | does not keep |", "|---|---|---|"]
     for name, known in RANKERS.items():
         turned = known.strength.label(known.strength.usual) if known.strength else "—"
@@ -53,9 +54,6 @@ def rankers() -> str:
 
 def write(folder: Path) -> None:
     """Write what `architecture.md` includes."""
-    from rankbook.ch12_surrogates_side_by_side.figures import every_landscape
-    from rankbook.kit import style
-
     (folder / "architecture.svg").write_text(picture(), encoding="utf-8")
     (folder / "rankers.md").write_text(rankers(), encoding="utf-8")
     made = every_landscape()

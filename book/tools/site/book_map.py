@@ -9,10 +9,9 @@ from tools.site.templates import filled
 
 #: In units of the drawing; a phone shows it at about its own size.
 WIDTH, ROW, LANE, LEFT, RADIUS = 340, 40, 20, 16, 12
-Needs = Mapping[int, Sequence[int]]
 
 
-def lay_out(needs: Needs) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
+def lay_out(needs: Mapping[int, Sequence[int]]) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
     """Put each chapter into a lane, and each line (needed, by) into the lane in which it runs.
 
     From the last chapter up, as histories of branches are drawn: a lane belongs to the chapter that it leads up to, and
@@ -44,14 +43,14 @@ def svg() -> str:
     lanes, lines = lay_out(needs)
     rows = {number: row for row, number in enumerate(sorted(needs))}
     at = {number: (LEFT + LANE * lanes[number], ROW * row + ROW // 2) for number, row in rows.items()}
-    text = LEFT + LANE * max(*lanes.values(), *lines.values()) + RADIUS + 10
     return filled(
         "book-map.svg",
-        about=description(),
+        about=f"Map of the book: {len(needs)} chapters from top to bottom, each with a line from every chapter that it "
+        "builds on. A list below the map says the same.",
         lit={number: [one for one in sorted({number, *behind(number)}) if needs[one]] for number in needs},
         lines=[(pair, _path(at[pair[0]], at[pair[1]], LEFT + LANE * lane)) for pair, lane in sorted(lines.items())],
         nodes=[(one, at[number], textwrap.wrap(one.title, 29)) for number, one in chapters().items()],
-        left=text,
+        left=LEFT + LANE * max(*lanes.values(), *lines.values()) + RADIUS + 10,
         width=WIDTH,
         row=ROW,
         radius=RADIUS,
@@ -66,14 +65,6 @@ def _path(start: tuple[int, int], end: tuple[int, int], x: int) -> str:
     top, bottom = y0 + ROW, y1 - ROW
     down = f"C{x0} {y0 + half} {x} {y0 + half} {x} {top}V{bottom}"
     return f"M{x0} {y0}{down}C{x} {bottom + half} {x1} {bottom + half} {x1} {y1}"
-
-
-def description() -> str:
-    """The map in a sentence."""
-    return (
-        f"Map of the book: {len(chapters())} chapters from top to bottom, each with a line from every chapter that it "
-        "builds on. A list below the map says the same."
-    )
 
 
 def as_list() -> str:

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from rankbook.kit.explorable import Explorable, all_explorables
+from ranklab.runs.code import files_of, hashed
 from tools.notebooks import pairs
-from tools.notebooks.closure import ROOT, files_of, fingerprint, hashed
+from tools.notebooks.closure import ROOT, fingerprint
 from tools.site import api_reference, cores, diet, explorables, generate, page_links, reading
 from tools.teaching import lectures, slides
 
 BOOK = ROOT / "book"
 BUILD = BOOK / "_build"
-CACHE = BUILD / "cache"
 #: Where one chapter is built alone, what refers to the others leads nowhere: the whole book is strict about it.
 ALONE = ["-D", "suppress_warnings=mystnb.unknown_mime_type,ref,toc,myst.xref_missing"]
 
@@ -38,7 +38,6 @@ def inputs() -> str:
     hidden = re.compile(r"(^|/)(_build|__pycache__|\.[^/]*)/")
     read = [path for path in found if path.is_file() and not hidden.search(path.relative_to(ROOT).as_posix())]
     read += [ROOT / "constraints.txt", ROOT / "pyproject.toml", ROOT / "CITATION.cff"]
-    read += [ROOT / ".github" / "workflows" / "ci.yml"]
     settings = [os.environ.get(f"RANKEDU_{name}", "") for name in ("REPOSITORY", "BRANCH")]
     return hashed(read, importlib.metadata.version("sphinx"), *settings, whole=True)
 
@@ -64,9 +63,8 @@ def stage(source: Path, *, only: str = "") -> None:
 
 def frames_of(explorable: Explorable) -> Path:
     """Where the frames of an explorable are kept from one build to the next, until what draws them changes."""
-    return (
-        CACHE / "frames" / f"{explorable.name}-{fingerprint(*files_of(explorable.module), Path(explorables.__file__))}"
-    )
+    made_from = fingerprint(*files_of(explorable.module), Path(explorables.__file__))
+    return BUILD / "cache" / "frames" / f"{explorable.name}-{made_from}"
 
 
 def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:
@@ -81,15 +79,15 @@ def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:
 
 def put_frames(html: Path) -> None:
     """Put the explorables into the pages that have a place for them, and their frames beside the pages."""
+
+    def frames(one: Explorable) -> list[dict[str, Any]]:
+        found = explorables.write_frames(one, frames_of(one))
+        shutil.copytree(frames_of(one), html / "_static" / "explorables" / one.name, dirs_exist_ok=True)
+        return found
+
     for page in html.rglob("*.html"):
         text = page.read_text(encoding="utf-8")
-        frames = {}
-        for one in explorables.placed(text):
-            frames[one.address] = explorables.write_frames(one, frames_of(one))
-            beside = html / "_static" / "explorables" / one.name
-            shutil.copytree(frames_of(one), beside, dirs_exist_ok=True)
-        if frames:
-            page.write_text(explorables.fill(text, frames), encoding="utf-8")
+        page.write_text(explorables.fill(text, frames), encoding="utf-8")
 
 
 def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:

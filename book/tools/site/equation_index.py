@@ -31,8 +31,7 @@ class Paper(NamedTuple):
     since: bool = False  # later than the five, and not listed in full
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """Something that a paper numbers."""
 
     paper: str
@@ -64,9 +63,8 @@ def printed() -> tuple[tuple[Paper, tuple[Item, ...]], ...]:
     """The papers, and the items that each of them numbers, in the order of `sources.yaml`."""
     found = []
     for one in yaml.safe_load((ROOT / "book" / "data" / "sources.yaml").read_text(encoding="utf-8")):
-        paper = Paper(
-            one["paper"], one["title"], one["cite"], " ".join(one["versions"].split()), one.get("since", False)
-        )
+        versions = " ".join(one["versions"].split())
+        paper = Paper(one["paper"], one["title"], one["cite"], versions, one.get("since", False))
         found.append((paper, tuple(_item(paper.name, *pair) for pair in one["items"].items())))
     return tuple(found)
 
@@ -91,19 +89,14 @@ def claims() -> tuple[tuple[str, str], ...]:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name.startswith("_"):
                 continue
-            sources = _claimed(ast.get_docstring(node) or "")
+            match = _SOURCE.search(ast.get_docstring(node) or "")
+            listed = " ".join(match[1].split()).split(";") if match else []
+            sources = [item.strip().removesuffix(".") for item in listed]
             for decorator in node.decorator_list:
                 if isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") == "paper_figure":
                     sources.append(ast.literal_eval(decorator.args[0]))
             found += [(source, f"{module}.{node.name}") for source in dict.fromkeys(sources)]
     return tuple(sorted(found))
-
-
-def _claimed(docstring: str) -> list[str]:
-    """The items of a docstring's `Source`."""
-    match = _SOURCE.search(docstring)
-    text = " ".join(match.group(1).split()) if match else ""
-    return [item.strip().removesuffix(".") for item in text.split(";") if item.strip()]
 
 
 @cache
@@ -113,7 +106,7 @@ def paper_maps() -> tuple[MapRow, ...]:
     for pattern in ("chapters/*.md", "labs/*.md", "*.md"):
         for path in sorted((ROOT / "book").glob(pattern)):
             section = _MAP.search(path.read_text(encoding="utf-8"))
-            lines = re.findall(r"^\|(.*)\|\s*$", section.group(1), re.MULTILINE) if section else []
+            lines = re.findall(r"^\|(.*)\|\s*$", section[1], re.MULTILINE) if section else []
             page = path.relative_to(ROOT / "book").with_suffix("").as_posix()
             for line in lines[2:]:
                 source, here, function, test = (cell.strip() for cell in line.split("|"))

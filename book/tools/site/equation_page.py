@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 
+from tools.site import api_reference
 from tools.site.equation_index import Item, MapRow, claims, paper_maps, printed, same
 
 #: Heading → the kinds that stand below it.
@@ -87,7 +88,5 @@ def function(name: str) -> str:
 @cache
 def documented() -> dict[int, str]:
     """What the API reference documents: of each object, by its id, the name under which it stands there."""
-    from tools.site import api_reference
-
     listed = (module for page in api_reference.PAGES.values() for module in page.modules)
     return {id(value): f"{module}.{name}" for module in listed for name, value in api_reference.public(module).items()}

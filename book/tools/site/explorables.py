@@ -7,17 +7,19 @@ explorable is whole at once, and `write_scripts` translates what it computes wit
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from myst_nb.core import render
 from sphinx.util.docutils import SphinxDirective
+from tqdm import tqdm
 
-from rankbook.kit.explorable import load
+from rankbook.kit import style
+from rankbook.kit.explorable import kept, load
 from rankbook.kit.explorable.core import MIME, Explorable
-from rankbook.kit.explorable.grounds import Ground
+from rankbook.kit.explorable.grounds import SIDE, Ground, ground_of
 from rankbook.kit.live import PAGE, Live, names
 from tools.site import javascript
 from tools.site.templates import filled
@@ -32,12 +34,6 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
     That is file and alternative text and, where there are any, where its controls can be held, its numbers, what they
     say of each goal, and the ground on which a ball can roll by what is written to ``grounds.js``.
     """
-    from tqdm import tqdm
-
-    from rankbook.kit import style
-    from rankbook.kit.explorable import kept
-    from rankbook.kit.explorable.grounds import SIDE, ground_of
-
     index = folder / "frames.json"
     if index.exists():
         return json.loads(index.read_text(encoding="utf-8"))
@@ -48,16 +44,11 @@ def write_frames(explorable: Explorable, folder: Path) -> list[dict[str, Any]]:
         made = explorable(**values)
         name = f"{number:02d}.webp"
         (folder / name).write_bytes(style.webp(made))
-        frame: dict[str, Any] = {
-            "file": name,
-            "alt": style.description(made),
-            "holds": kept.holds(made, explorable.controls),
-        }
-        frame |= {"numbers": kept.numbers(made), "goals": explorable.answers(values, made)}
+        frame = {"file": name, "alt": style.description(made), "holds": kept.holds(made, explorable.controls)}
+        frame |= {"numbers": kept.numbers(made), "goals": explorable.answers(values, made), "scales": scales(made)}
         if (ground := ground_of(made)) is not None:
             frame |= {"ground": {"box": ground.box, "side": SIDE}}
             grounds.append(ground)
-        frame["scales"] = scales(made)
         frames.append({key: value for key, value in frame.items() if value})
     if grounds:
         (folder / "grounds.js").write_text(_script(explorable.name, grounds), encoding="utf-8")
@@ -81,12 +72,12 @@ def scales(made: Any) -> list[list[float]]:
 def _script(name: str, grounds: list[Ground]) -> str:
     """The maps of all frames, for a page that may fetch nothing but scripts from a disk; equal losses are kept once."""
     losses = list(dict.fromkeys((ground.loss, ground.low, ground.high) for ground in grounds))
-    kept = {
+    told = {
         "ways": [ground.way for ground in grounds],
         "losses": [{"letters": letters, "low": low, "high": high} for letters, low, high in losses],
         "loss": [losses.index((ground.loss, ground.low, ground.high)) for ground in grounds],
     }
-    return f"(window.grounds ??= {{}})[{json.dumps(name)}] = {json.dumps(kept)};\n"
+    return f"(window.grounds ??= {{}})[{json.dumps(name)}] = {json.dumps(told)};\n"
 
 
 def draw(address: str, folder: Path) -> None:
@@ -112,11 +103,6 @@ def markup(explorable: Explorable, frames: list[dict[str, Any]], address: str) -
     return filled("explorable.html", **about, frames=frames, address=address, controls=controls, start=start)
 
 
-def static(environment: Any) -> str:
-    """The folder of scripts and frames, as the page that Sphinx is reading sees it."""
-    return "../" * str(environment.docname).count("/") + "_static/"
-
-
 def live_markup(explorable: Live, static: str) -> str:
     """The HTML of a live explorable: a picture, and below ``static`` the scripts that compute what the reader does."""
     files = ["python.js", *(f"live/{module}.js" for module in javascript.needed(explorable.module))]
@@ -140,21 +126,16 @@ _PLACE = re.compile(r"<!-- explorable ([\w.:]+) at ([\w./]+) -->")
 
 def place(name: str, environment: Any, *, live: bool) -> nodes.raw:
     """An explorable on the page that Sphinx is reading: itself, or the place of frames that may not be drawn yet."""
-    at = static(environment)
+    at = "../" * str(environment.docname).count("/") + "_static/"
     if live:
         return nodes.raw("", live_markup(Live(name), at), format="html")
     found = load(name)
     return nodes.raw("", f"<!-- explorable {found.address} at {at}explorables/{found.name} -->", format="html")
 
 
-def placed(page: str) -> list[Explorable]:
-    """The explorables for which a page of the built book has a place."""
-    return [load(match[1]) for match in _PLACE.finditer(page)]
-
-
-def fill(page: str, frames: Mapping[str, list[dict[str, Any]]]) -> str:
-    """Put the explorables into a page of the built book, by the frames of each address."""
-    return _PLACE.sub(lambda match: markup(load(match[1]), frames[match[1]], match[2]), page)
+def fill(page: str, frames: Callable[[Explorable], list[dict[str, Any]]]) -> str:
+    """Put the explorables into the places of a page of the built book, by the frames of each."""
+    return _PLACE.sub(lambda match: markup(load(match[1]), frames(load(match[1])), match[2]), page)
 
 
 class ExplorableRenderer:

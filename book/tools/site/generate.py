@@ -33,7 +33,6 @@ def write_tables(folder: Path) -> None:
         "book_map": book_map.map_markdown(),
         "ways": book_map.ways_markdown(),
         "timings": timings.table(),
-        "machines": timings.machines(),
         **{name: margin_and_memory(f"{name}.json") for name in ("effects", "effects_trained")},
         **syllabus.blocks(),
         **papers_page.blocks(),
@@ -74,5 +73,4 @@ def speed() -> str:
         taken = f"{row['seconds']:.3g} s" if row["seconds"] >= 1 else f"{1e3 * row['seconds']:.3g} ms"
         lines.append(f"| {row['work']} | {taken} | {beside} |")
     lines.append(f"\nMeasured with one thread on: {record['machine']}. {record['versions']}.")
-    lines.append("What a GPU takes is told [below](#results-speed-gpu).")
     return "\n".join(lines) + "\n"

@@ -76,15 +76,14 @@ class Module:
 
     def imports(self) -> list[str]:
         """The modules of the package that are imported."""
-        statements = [one for one in self.tree.body if isinstance(one, ast.ImportFrom) and one.module != "__future__"]
-        return list(dict.fromkeys(str(one.module) for one in statements))
+        return list(dict.fromkeys(str(one.module) for one in self.tree.body if isinstance(one, ast.ImportFrom)))
 
     def script(self) -> str:
         """The whole module as JavaScript."""
         for one in self.tree.body:
             if isinstance(one, ast.FunctionDef):
                 self.names.add(one.name)
-            elif isinstance(one, ast.ImportFrom | ast.Import) and getattr(one, "module", "") != "__future__":
+            elif isinstance(one, ast.ImportFrom | ast.Import):
                 self.names |= {alias.name for alias in one.names}
         lines = [line for one in self.tree.body for line in self.statement(one, self.names)]
         bound = sorted(name for name in self.names if name != "math")
@@ -102,8 +101,6 @@ class Module:
         match node:
             case ast.Import(names=[ast.alias(name="math", asname=None)]):
                 return ["const math = py.math;"]
-            case ast.ImportFrom(module="__future__"):
-                return []
             case ast.ImportFrom():
                 pairs = ", ".join(f"{alias.name}: {_safe(alias.name)}" for alias in node.names)
                 return [f'({{ {pairs} }} = py.modules["{node.module}"]);']

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import jupytext
 import nbformat
@@ -19,8 +19,7 @@ _MARKS = re.compile("|".join((_EQUATION, _PROOF, _EXERCISE, _SECTION)), re.DOTAL
 _OPTIONS, _LABEL = re.compile(r"\A(?::\w+: \S+\n)*"), re.compile(r"^:label: (\S+)$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """What a label stands for."""
 
     kind: str  # "chapter", "section", "equation", "figure", "exercise" or a kind of statement, such as "theorem"

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +22,7 @@ from torch import Tensor, nn
 from rankedu.losses import APLoss, FastAPLoss, HAPPIERLoss, MAPLoss, OnEmbeddings, OnProposals, RecallLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
 from ranklab.models.vision import load_torchvision
+from ranklab.runs.results import write_json
 
 BOOK = Path(__file__).resolve().parents[2]
 RECORD = BOOK / "data" / "loops.json"
@@ -179,12 +180,6 @@ def _process(rank: int, processes: int, port: int, folder: str) -> None:
         torch.save(found, Path(folder) / "gradients.pt")
 
 
-def record() -> dict[str, Any]:
-    """What is kept."""
-    versions = {name: version(name) for name in ("torch", "pytorch-metric-learning", "lightning", "accelerate")}
-    return {"versions": versions, "loops": {loop.name: deviations(loop) for loop in LOOPS}}
-
-
 def table() -> str:
     """Loops in rows, losses in columns."""
     kept = json.loads(RECORD.read_text(encoding="utf-8"))
@@ -203,5 +198,7 @@ def _cell(deviation: float | None) -> str:
 
 def main() -> None:
     """Command line."""
-    RECORD.write_text(json.dumps(record(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    versions = {name: version(name) for name in ("torch", "pytorch-metric-learning", "lightning", "accelerate")}
+    record = {"versions": versions, "loops": {loop.name: deviations(loop) for loop in LOOPS}}
+    write_json(RECORD, record)
     print(table())

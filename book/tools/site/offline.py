@@ -6,7 +6,6 @@ to, with the address of the page.
 
 import argparse
 import io
-import posixpath
 import re
 import zipfile
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import unquote, urljoin
 
 from bs4 import BeautifulSoup, Tag
 from PIL import Image
@@ -24,11 +23,11 @@ from tqdm import tqdm
 from rankbook.kit import style
 from rankbook.kit.explorable import all_explorables
 from rankedu.files import written
-from tools.notebooks.closure import files_of, fingerprint
+from ranklab.runs.code import files_of
+from tools.notebooks.closure import fingerprint
 from tools.site import discovery
 from tools.site.mathml import mathml
-from tools.site.paper import HTML, to_pdf
-from tools.site.reading import chapters
+from tools.site.paper import HTML, print_html
 from tools.site.templates import filled
 from tools.teaching.handouts import drawings
 
@@ -141,11 +140,10 @@ def vector(label: str, module: str, draw: Callable[[], bytes | None]) -> Path | 
 
 def sharpen(page: Page) -> None:
     """Put lines in the place of the pictures of figures and of sliders, and say where the latter move."""
-    stems = {f"chapters/{one.stem}": one.stem for one in chapters().values()}
-    known = {one.label: one for one in drawings(stems[page.name])} if page.name in stems else {}
-    for label, one in known.items():
-        image = page.body.select_one(f"figure#{label} img")
-        if image and (path := vector(label, f"rankbook.ch{stems[page.name]}.figures", one.svg)):
+    folder, _, stem = page.name.rpartition("/")
+    for one in drawings(stem) if folder == "chapters" else ():
+        image = page.body.select_one(f"figure#{one.label} img")
+        if image and (path := vector(one.label, f"rankbook.ch{stem}.figures", one.svg)):
             image.attrs = {"src": path.as_uri(), "alt": image.get("alt", "")}
     moving, site = {one.name: one for one in all_explorables().values()}, discovery.site()
     for figure in page.body.select("figure.explorable"):
@@ -168,12 +166,7 @@ def lead(page: Page, inside: dict[str, Page], target: Callable[[Page, str], str]
         path, _, place = str(link["href"]).partition("#")
         if re.match(r"[a-z]+:", path):
             continue
-        name = (
-            posixpath.normpath(posixpath.join(posixpath.dirname(page.name), unquote(path)))
-            if path
-            else f"{page.name}.html"
-        )
-        if to := inside.get(name.removesuffix(".html")):
+        if to := inside.get(unquote(urljoin(page.name, path)).removesuffix(".html")):
             link["href"] = target(to, unquote(place))
         else:
             link.attrs = {}
@@ -194,12 +187,8 @@ def as_pdf(book: list[Page], out: Path) -> Path:
         for folded in page.body.select("details"):
             folded["open"] = ""
     styles = parsed("index").select('link[rel="stylesheet"]')
-    source = HTML / "_printed.html"
-    source.write_text(filled("whole.html", title=TITLE, styles=styles, pages=book), encoding="utf-8")
-    try:
-        return to_pdf(source, out, "--generate-pdf-document-outline")
-    finally:
-        source.unlink()
+    whole = filled("whole.html", title=TITLE, styles=styles, pages=book)
+    return print_html(whole, out, "--generate-pdf-document-outline", beside=HTML)
 
 
 def as_epub(book: list[Page], out: Path) -> Path:

@@ -98,7 +98,7 @@ def about(page: str) -> dict[str, Any]:
 
 def add_context(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give the templates what they show."""
-    context["about_page"] = about(page) if doctree else {"launch": {}, "downloads": {}}
+    context["about_page"] = about(page)
 
 
 def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -106,12 +106,10 @@ def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doc
     shown = context["about_page"]
     told = "A Jupyter notebook" + ("" if shown["launch"] else ", to be run where rankedu is installed")
     launch = [
-        _button(name, f"Run this page on {name}, with live sliders", "fa-solid fa-play", url)
+        _button(name, f"Run this page on {name}, with live sliders", "fa-play", url)
         for name, url in shown["launch"].items()
     ]
-    taken = [
-        _button(name, told, "fa-solid fa-file", context["pathto"](path, 1)) for name, path in shown["downloads"].items()
-    ]
+    taken = [_button(name, told, "fa-file", context["pathto"](path, 1)) for name, path in shown["downloads"].items()]
     for buttons, tooltip, icon, label in (
         (launch, "Launch this page", "fa-solid fa-rocket", "launch-buttons"),
         (taken, "Notebooks of this page", "fa-solid fa-download", "download-buttons"),
@@ -119,13 +117,13 @@ def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doc
         group = {"type": "group", "tooltip": tooltip, "icon": icon, "buttons": buttons, "label": label}
         context["header_buttons"] += [group] if buttons else []
     if "report" in shown:
-        report = _button("", "Report a mistake on this page", "fa-solid fa-flag", shown["report"])
+        report = _button("", "Report a mistake on this page", "fa-flag", shown["report"])
         context["header_buttons"].append(report)
         app.add_js_file("report.js", loading_method="defer")
 
 
 def _button(text: str, tooltip: str, icon: str, url: str) -> dict[str, str]:
-    return {"type": "link", "text": text, "tooltip": tooltip, "icon": icon, "url": url}
+    return {"type": "link", "text": text, "tooltip": tooltip, "icon": f"fa-solid {icon}", "url": url}
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -39,12 +39,12 @@ def to_pdf(source: Path, out: Path, *more: str) -> Path:
     return out
 
 
-def print_html(page: str, out: Path) -> Path:
-    """Print what is no page of the book."""
-    source = out.with_suffix(".html")
+def print_html(page: str, out: Path, *more: str, beside: Path | None = None) -> Path:
+    """Print what is no page of the book; its addresses are those of a folder, or of that of the PDF."""
+    source = (beside or out.parent) / "_printed.html"
     source.write_text(page, encoding="utf-8")
     try:
-        return to_pdf(source, out)
+        return to_pdf(source, out, *more)
     finally:
         source.unlink()
 

@@ -6,10 +6,9 @@ The front matter of the chapters says it, `rankedu: {chapter, needs, read, run}`
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -22,8 +21,7 @@ _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _CELL = re.compile(r"^```\{code-cell\}.*?^```$", re.DOTALL | re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Chapter:
+class Chapter(NamedTuple):
     """A chapter as its front matter tells it; it takes so many minutes to read."""
 
     number: int
@@ -44,7 +42,7 @@ def chapters() -> Mapping[int, Chapter]:
     found = {}
     for path in sorted((BOOK / "chapters").glob("*.md")):
         text = path.read_text(encoding="utf-8")
-        front, title = _FRONT.match(text), re.search(r"^# (.+)$", _CELL.sub("", text), re.MULTILINE)
+        front, title = _FRONT.match(text), _TITLE.search(_CELL.sub("", text))
         about = yaml.safe_load(front[1])["rankedu"]
         found[about["chapter"]] = Chapter(about["chapter"], path.stem, title[1], tuple(about["needs"]), about["read"])
     return found
@@ -63,8 +61,7 @@ def homes() -> Mapping[str, int]:
     return {label: of[target.file.stem] for label, target in labels.labels().items() if target.file.stem in of}
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(NamedTuple):
     """A path through the book."""
 
     name: str
@@ -81,7 +78,7 @@ class Way:
 @cache
 def ways() -> tuple[Way, ...]:
     """The reading paths, in the order of `data/paths.yaml`."""
-    return tuple(Way(one["name"], one["title"], one["for"], tuple(map(_name, one["steps"]))) for one in _listed())
+    return tuple(Way(one["name"], one["title"], one["for"], tuple(one["steps"])) for one in _listed())
 
 
 def minutes(step: str) -> int:
@@ -92,16 +89,11 @@ def minutes(step: str) -> int:
 @cache
 def stated() -> dict[str, int]:
     """The minutes of sections and pages on the paths."""
-    steps = [step for one in _listed() for step in one["steps"]]
-    return {name: time for step in steps if isinstance(step, dict) for name, time in step.items()}
+    return {name: time for one in _listed() for name, time in one["steps"].items() if time}
 
 
 def _listed() -> list[dict[str, Any]]:
     return yaml.safe_load((BOOK / "data" / "paths.yaml").read_text(encoding="utf-8"))
-
-
-def _name(step: str | dict[str, int]) -> str:
-    return step if isinstance(step, str) else next(iter(step))
 
 
 def times() -> dict[str, int]:
@@ -137,6 +129,5 @@ def _step(step: str) -> dict[str, Any]:
 def write_script(folder: Path) -> None:
     """Write the data as a script, which a page can load from the file system, too."""
     encoded = json.dumps(script_data(), ensure_ascii=False, indent=1)
-    (folder / "paths.js").write_text(
-        f"/* Made by book/tools/site/reading.py. */\nwindow.bookPaths = {encoded};\n", "utf-8"
-    )
+    text = f"/* Made by book/tools/site/reading.py. */\nwindow.bookPaths = {encoded};\n"
+    (folder / "paths.js").write_text(text, encoding="utf-8")

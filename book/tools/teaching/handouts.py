@@ -11,10 +11,9 @@ import base64
 import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import nbformat
 import yaml
@@ -63,8 +62,7 @@ def formulas() -> str:
     return filled("formulas.html", title="Optimising rank-based metrics: formulas", body="\n".join([*parts, "</main>"]))
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(NamedTuple):
     """A figure of a chapter as its notebook has it, and the call that draws it again."""
 
     label: str
@@ -91,13 +89,10 @@ def drawings(stem: str) -> list[Drawing]:
         exec(compile(ast.Module(ours, []), stem, "exec"), names)
         if label := cell.metadata.get("mystnb", {}).get("figure", {}).get("name"):
             [picture] = [one["data"]["image/png"] for one in cell.outputs if "image/png" in one.get("data", {})]
-            shown = [ast.unparse(one.args[0]) for one in ast.walk(tree) if isinstance(one, ast.Call) and _shows(one)]
-            found.append(Drawing(label, base64.b64decode(picture), "".join(shown[:1]) or "missing", names))
+            calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and ast.unparse(one.func) == "show"]
+            call = ast.unparse(calls[0].args[0]) if calls else "missing"
+            found.append(Drawing(label, base64.b64decode(picture), call, names))
     return found
-
-
-def _shows(node: ast.Call) -> bool:
-    return isinstance(node.func, ast.Name) and node.func.id == "show"
 
 
 def equations(stem: str) -> str:

@@ -1,10 +1,9 @@
 """The four lectures of `data/lectures.yaml`: what is said there, joined with what the chapters say."""
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 from matplotlib.figure import Figure
@@ -20,8 +19,7 @@ _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 GRADES = {"hand": "by hand", "code": "with code", "research": "open-ended"}
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """A prediction to put to the audience, in MyST, and what they must be told first."""
 
     chapter: int
@@ -30,8 +28,7 @@ class Question:
     given: str = ""
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(NamedTuple):
     """A figure of a chapter, the function of its `figures` that draws it, and what to see in it."""
 
     label: str
@@ -55,8 +52,7 @@ class Picture:
         return getattr(home, name)()
 
 
-@dataclass(frozen=True)
-class Lecture:
+class Lecture(NamedTuple):
     """One of the lectures."""
 
     number: int
@@ -77,20 +73,17 @@ def lectures() -> tuple[Lecture, ...]:
 
 
 def _slide(entry: dict[str, Any]) -> Question | Picture:
-    if "predict" in entry:
-        return find_question(entry["predict"], entry["words"], entry.get("given", ""))
-    return Picture(entry["figure"], entry["draw"], entry["say"])
-
-
-def find_question(chapter: int, words: str, given: str = "") -> Question:
-    """The one prediction of a chapter that has these words."""
+    """A figure, or the one prediction of a chapter that has some words."""
+    if "figure" in entry:
+        return Picture(entry["figure"], entry["draw"], entry["say"])
+    chapter, words = entry["predict"], entry["words"]
     text = chapters()[chapter].text
     found = [match for match in _PREDICT.finditer(text) if words in " ".join(match["question"].split())]
     if len(found) != 1:
         wanted = f"words must be those of one prediction of chapter {chapter}"
         raise ValueError(f"{wanted}, got {words!r}, which {len(found)} have: correct data/lectures.yaml")
     section = _HEADING.findall(text[: found[0].start()])[-1]
-    return Question(chapter, section, found[0]["question"].strip(), given)
+    return Question(chapter, section, found[0]["question"].strip(), entry.get("given", ""))
 
 
 def markdown() -> str:
@@ -103,7 +96,7 @@ def _plan(lecture: Lecture) -> str:
     read = ", ".join(f"{{ref}}`{number} {chapters()[number].title} <ch-{number:02d}>`" for number in lecture.chapters)
     needed = f"chapter{'s' if len(lecture.chapters) > 1 else ''}"
     minutes = sum(chapters()[number].read for number in lecture.chapters)
-    link = f'<p><a href="_static/slides/{file_name(lecture)}">Slides of lecture {lecture.number}</a></p>'
+    link = f'<p><a href="_static/slides/lecture-{lecture.number}.html">Slides of lecture {lecture.number}</a></p>'
     parts = [
         f"## Lecture {lecture.number}: {lecture.title}",
         f"```{{raw}} html\n{link}\n```",
@@ -130,8 +123,3 @@ def _step(slide: Question | Picture) -> str:
     first = re.match(r".*?[.?!](?=\s|$)", text)
     where = f"{{ref}}`chapter {slide.chapter} <ch-{slide.chapter:02d}>`, {slide.section}"
     return f"*Predict* ({where}): {first[0] if first else text} …"
-
-
-def file_name(lecture: Lecture) -> str:
-    """The file of its slides."""
-    return f"lecture-{lecture.number}.html"

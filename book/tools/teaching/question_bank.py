@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import yaml
 
 from tools.site import labels
-from tools.site.plain import plain
 from tools.site.reading import BOOK, chapters
 from tools.site.templates import filled
+from tools.teaching.slides import words
 
 BANK = BOOK / "data" / "questions.yaml"
 GRADES = ("recall", "apply", "reason")
@@ -120,8 +120,7 @@ def listed() -> list[dict[str, Any]]:
     """Every question as plain data."""
     rows: list[dict[str, Any]] = []
     for stem, number, *texts in self_tests():
-        unlinked = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", plain(text, stem, Path())) for text in texts)
-        question, answer = (" ".join(text.split()) for text in unlinked)
+        question, answer = (" ".join(words(text, int(stem[:2])).split()) for text in texts)
         about = {"id": f"{stem[:2]}-self-test-{number}", "chapters": [int(stem[:2])], "grade": "reason"}
         rows.append({**about, "question": question, "answer": answer})
     for one in bank():

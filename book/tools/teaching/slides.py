@@ -29,10 +29,9 @@ HERE = Path("slides")
 
 def write(folder: Path, number: int) -> Path:
     """Write the slides of one lecture."""
-    lecture = lectures.lectures()[number - 1]
-    path = folder / lectures.file_name(lecture)
+    path = folder / f"lecture-{number}.html"
     with written(path) as part:
-        part.write_text(page(lecture), encoding="utf-8")
+        part.write_text(page(lectures.lectures()[number - 1]), encoding="utf-8")
     return path
 
 

@@ -61,7 +61,7 @@ def devices() -> str:
     places = [f"{count} on {'a CPU' if where == 'CPU' else f'an {where}'}" for where, count in counts.items()]
     said = f"{len(of)} of its {len(design.arms)} arms are done, in their order: {', '.join(places)}."
     first = _from_other_starts(design, found)
-    mixed = ", ".join(f"`{name}`" for name in _mixed(design, first))
+    mixed = ", ".join(f"`{name}`" for name in dict.fromkeys(_mixed(design, first)))
     return (
         f"{said} The starts were trained once on a CPU, for {', '.join(f'`{arm}`' for arm in first)}, and once "
         f"on the GPU, for the others. Both meet in {mixed or 'no answer'}. Networks of the recall loss, "

@@ -66,7 +66,9 @@ def devices() -> str:
         f"{said} The starts were trained once on a CPU, for {', '.join(f'`{arm}`' for arm in first)}, and once "
         f"on the GPU, for the others. Both meet in {mixed or 'no answer'}. Networks of the recall loss, "
         "of the CPU's records, were trained again on the GPU with the settings they have, from a start of the GPU: "
-        f"{'; '.join(_again(found))} (95 %, by deal). Their searches were not made again.\n"
+        f"{'; '.join(_again(found))} (95 %, by deal). In place of the CPU's they give "
+        f"{', '.join(_with_them(design, found))}, by deal, at the levels of the answers. Their searches were not made "
+        "again.\n"
     )
 
 
@@ -93,9 +95,34 @@ def _mixed(design: Round, first: list[str]) -> Iterator[str]:
                 yield name
 
 
+def _with_them(design: Round, found: Records) -> Iterator[str]:
+    """Answers of two sides, one of which is the recall loss from another start, with its networks trained again."""
+    again, told, first = _trained_again(), all_answers(RECORDS), _from_other_starts(design, found)
+
+    def value(arm: str, deal: int, metric: str) -> float:
+        record = found[arm, metric][deal]
+        return 100 * float((again[record.run]["now"] if arm == "rambo_log" else record.metrics)[metric] or 0.0)
+
+    for family, questions in design.families.items():
+        for name, answer in told[family].items():
+            one = questions[name]
+            sides = [one.get("plus"), *one.get("minus", ())]
+            if len(sides) == 2 and set(first).intersection(sides) == {"rambo_log"}:
+                plus, minus = ([value(side, deal, one["metric"]) for deal in range(design.deals)] for side in sides)
+                mean = mean_of_deals([ours - theirs for ours, theirs in zip(plus, minus, strict=True)])
+                half = mean.half_width(answer.different)
+                signed = f"{mean.value:+.2f}".replace("-", "−")
+                yield f"{signed} ± {half:.2f} of {one['metric']} for `{name}`"
+
+
+def _trained_again() -> dict[str, Any]:
+    """By its run, what a network of the CPU's records came to, and comes to."""
+    return {one["run"]: one for one in json.loads((RECORDS / "deals_again.json").read_text(encoding="utf-8"))}
+
+
 def _again(found: Records) -> Iterator[str]:
     """By what the networks were chosen: what they come to, less what they came to."""
-    again = {one["run"]: one for one in json.loads((RECORDS / "deals_again.json").read_text(encoding="utf-8"))}
+    again = _trained_again()
     for chosen, metric in (("mAP@R", "mAP@R"), ("R@1", "R@1"), (DEFAULT, "R@1")):
         pairs = [again[record.run] for record in found["rambo_log", chosen].values()]
         mean = mean_of_deals([100 * (one["now"][metric] - one["was"][metric]) for one in pairs])

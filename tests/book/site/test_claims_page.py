@@ -157,6 +157,12 @@ def test_the_protocol_says_what_networks_come_to_that_are_trained_again_on_anoth
     half = stats.t.ppf(0.975, 15) * np.std(moved, ddof=1) / 4
     assert len({kept[one["run"]].evidence["deal"] for one in by_r1}) == len(by_r1) == 16
     assert f"{np.mean(moved):+.2f} ± {half:.2f} of R@1".replace("-", "−") in later.devices()
+    chosen = {
+        (one.evidence["arm"], one.evidence["deal"]): one for one in kept.values() if "R@1" in one.evidence["chosen"]
+    }
+    new = {kept[one["run"]].evidence["deal"]: one["now"]["R@1"] for one in by_r1}
+    less = np.mean([100 * (new[deal] - chosen["rambo_ap", deal].metrics["R@1"]) for deal in range(16)])
+    assert f"give {less:+.2f} ± ".replace("-", "−") in later.devices()
 
 
 def test_every_arm_that_is_done_stands_in_the_list_with_its_search_and_its_preset():

@@ -126,9 +126,9 @@ def _rounded(value: Any) -> Any:
 
 
 def sentences(told: Mapping[str, list[list[Found]]], records: Path) -> str:
-    """The conditions, a line of Markdown for each topic, and what its verbs mean."""
+    """The conditions, what the verbs mean, and a line of Markdown for each topic."""
     about, words = _conditions(records), yaml.safe_load(WORDS.read_text(encoding="utf-8"))
-    lines = [words["lead"].format(**about), ""]
+    lines = [words["lead"].format(**about), "", words["legend"], ""]
     for topic, clauses in told.items():
         heads = [clause[0].plus for clause in clauses]
         said = "; ".join(
@@ -136,7 +136,7 @@ def sentences(told: Mapping[str, list[list[Found]]], records: Path) -> str:
             for clause, head, before in zip(clauses, heads, ["", *heads], strict=False)
         )
         lines.append(f"1. **{topic.format(**about)}.** {said[:1].upper()}{said[1:]}.")
-    return "\n".join([*lines, "", words["legend"], ""])
+    return "\n".join([*lines, ""])
 
 
 def _conditions(records: Path) -> dict[str, int]:

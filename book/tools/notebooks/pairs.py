@@ -35,7 +35,7 @@ from nbformat import NotebookNode
 from rankedu.files import written
 from ranklab.runs.code import hashed
 
-#: Seconds after which a cell is said to hang. The longest takes 45 s on a quiet machine, and ten times that on a busy one.
+#: Seconds after which a cell is said to hang. The longest takes 45 s on a quiet machine, and took over 120 on a busy one.
 CELL_TIMEOUT = 900
 #: Where a notebook's metadata say what its outputs were made from.
 MADE_FROM = "made_from"

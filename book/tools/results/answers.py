@@ -1,4 +1,4 @@
-"""The sentences at the head of the page of the claims, in words of `book/data/claims_in_words.yml`."""
+"""What stands at the head of the page of the claims, in words of `book/data/claims_in_words.yml`."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,17 +12,22 @@ from scipy import stats
 
 from rankbook.kit.live import Live
 from ranklab.claims import Claim, Verdicts, read_protocol
-from ranklab.claims.answers import Answer, all_answers
+from ranklab.claims.answers import Answer, all_answers, networks
 from ranklab.claims.deals import ROUNDS, read_round
 from ranklab.claims.spread import ABOVE, BELOW, EQUAL, FURTHER, OPEN, redrawn
 from ranklab.models.convnet import ConvNet
 from ranklab.runs.judging import resolution
 from ranklab.runs.planning import plan
+from tools.results.papers import markdown
 from tools.site.explorables import live_markup
 
 WORDS = Path(__file__).resolve().parents[2] / "data" / "claims_in_words.yml"
-Part = tuple[str, float, float, dict[str, Any]]  # of a rule: metric, mean and half-width in points, its runs
+Part = tuple[
+    str, float, float, float, dict[str, Any]
+]  # of a rule: metric, mean, half-width and threshold in points, its runs
 IS = {ABOVE: "is above", BELOW: "is below", EQUAL: "is level with", OPEN: "cannot be told from"}
+HOLDS, FALLS, ALIKE, UNTOLD = "holds", "falls", "no difference that matters", "cannot be told"
+COUNTED = {"holds": HOLDS, "falls": FALLS, "alike": ALIKE, "open": UNTOLD}
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class Found:
     half_width: float
     said: str
     first: bool  #: of the first round, widened by what another search would have changed
+    asked: float = 0.0  #: what the difference must be larger than
     row: str = ""  #: what is compared, in a few words
     #: What the picture judges again by fewer runs: `rankbook.claims.live.verdicts`.
     by_run: Mapping[str, Any] = field(default_factory=dict)
@@ -44,6 +50,15 @@ class Found:
     def verb(self) -> str:
         return IS[self.said.removesuffix(f", {FURTHER}")]
 
+    @property
+    def verdict(self) -> str:
+        """What becomes of the sentence."""
+        if self.mean - self.half_width > self.asked:
+            return HOLDS
+        if self.mean + self.half_width < self.asked:
+            return FALLS
+        return ALIKE if self.said == EQUAL else UNTOLD
+
     def __str__(self) -> str:
         less = ", less than matters" if self.said.endswith(FURTHER) else ""
         first = ", first round" if self.first else ""
@@ -51,22 +66,23 @@ class Found:
         return f"{self.metric} {mean}\u00a0±\u00a0{self.half_width:.2f}{less}{first}"
 
 
-def topics(
+def clauses(
     records: Path, claims: Sequence[Claim], said: Verdicts, chosen: Mapping[str, Any]
-) -> dict[str, list[list[Found]]]:
-    """What was found of each topic: of each of its clauses, the metrics in which it was asked.
+) -> list[tuple[str, str, list[Found]]]:
+    """Each that has an answer: the paper, what it says, and what was found in each metric in which it was asked.
 
     Of the first round it takes what was judged of the claims, and what the searches of its arms chose.
     """
     rounds, second = [read_round(records, name) for name in ROUNDS], all_answers(records)
     families = {family: questions for design in rounds for family, questions in design.families.items()}
     first = {one.id: list(_first(one, said, chosen, rounds[0].delta)) for one in claims if one.id in said.judged}
-    told: dict[str, list[list[Found]]] = {}
-    for topic in yaml.safe_load(WORDS.read_text(encoding="utf-8"))["topics"]:
-        clauses = [list(_clause(clause, families, second, first)) for clause in topic["clauses"]]
-        if there := [clause for clause in clauses if clause]:
-            told[topic["topic"]] = there
-    return told
+    asked = [(of["paper"], clause) for of in _words()["papers"] for clause in of["clauses"]]
+    told = [(paper, one["claim"], list(_clause(one, families, second, first))) for paper, one in asked]
+    return [clause for clause in told if clause[2]]
+
+
+def _words() -> dict[str, Any]:
+    return yaml.safe_load(WORDS.read_text(encoding="utf-8"))
 
 
 def _clause(
@@ -85,12 +101,13 @@ def _clause(
         row = f"{clause['row']}, {metric}" if len(asked) > 1 else clause["row"]
         of = {"values": answer.by_deal, "error": answer.mean.error, "freedom": answer.mean.freedom, "search": 0.0}
         of |= {"different": answer.different, "equal": answer.equal, "delta": answer.delta or 0.0}
-        yield Found(*sides, metric, answer.mean.value, half, answer.said, first=False, row=row, by_run=of)
+        bar = -(answer.delta or 0.0) if clause.get("par") else 0.0
+        yield Found(*sides, metric, answer.mean.value, half, answer.said, False, bar, row, of)
     if not asked and clause.get("first", [""])[0] in first:
         name, part = clause["first"]
-        metric, mean, half, of = first[name][part]
+        metric, mean, half, bar, of = first[name][part]
         said = OPEN if abs(mean) <= half else ABOVE if mean > 0 else BELOW
-        yield Found(*sides, metric, mean, half, said, first=True, row=clause["row"], by_run=of)
+        yield Found(*sides, metric, mean, half, said, True, bar, clause["row"], of)
 
 
 def _first(claim: Claim, said: Verdicts, chosen: Mapping[str, Any], deltas: Mapping[str, float]) -> Iterator[Part]:
@@ -105,16 +122,16 @@ def _first(claim: Claim, said: Verdicts, chosen: Mapping[str, Any], deltas: Mapp
         error, search = half / float(stats.t.isf(share / 2, freedom)), 100 * (by_another_search(part, chosen) or 0.0)
         of = {"values": values.tolist(), "error": error, "freedom": freedom, "search": search}
         of |= {"different": share, "equal": share, "delta": deltas.get(unit(part), 0.0)}
-        yield unit(part), 100 * one.mean, math.hypot(half, search), of
+        yield unit(part), 100 * one.mean, math.hypot(half, search), 100 * one.threshold, of
 
 
-def live(clauses: Sequence[Sequence[Found]]) -> str:
+def live(told: Sequence[Sequence[Found]]) -> str:
     """All that was found, where a reader can try what would change it: HTML for a page beside the scripts."""
     shown = Live("verdicts")
     rows = [
         {"row": one.row, "plus": one.plus, "minus": one.minus, "metric": one.metric}
         | {name: _rounded(value) for name, value in one.by_run.items()}
-        for clause in clauses
+        for clause in told
         for one in clause
     ]
     shown.start = {**shown.start, "rows": rows}
@@ -125,38 +142,49 @@ def _rounded(value: Any) -> Any:
     return [round(one, 4) for one in value] if isinstance(value, list) else float(f"{value:.6g}")
 
 
-def sentences(told: Mapping[str, list[list[Found]]], records: Path) -> str:
-    """The conditions, what the verbs mean, and a line of Markdown for each topic."""
-    about, words = _conditions(records), yaml.safe_load(WORDS.read_text(encoding="utf-8"))
-    lines = [words["lead"].format(**about), "", words["legend"], ""]
-    for topic, clauses in told.items():
-        heads = [clause[0].plus for clause in clauses]
-        said = "; ".join(
-            f"{'it' if head == before else head} {_said(clause)}"
-            for clause, head, before in zip(clauses, heads, ["", *heads], strict=False)
-        )
-        lines.append(f"1. **{topic.format(**about)}.** {said[:1].upper()}{said[1:]}.")
-    return "\n".join([*lines, ""])
+def take_home(told: Sequence[tuple[str, str, list[Found]]], records: Path) -> str:
+    """The conditions, and what to take home of them, in Markdown.
+
+    Raises:
+        ValueError: an answer is not the one that a sentence was written for.
+    """
+    found = {one.row: one for _, _, of in told for one in of}
+    about, words = _conditions(records), _words()
+    for one in words["take_home"]:
+        if moved := [row for row, verb in one["holds"].items() if row in found and found[row].verb != verb]:
+            raise ValueError(f"take_home in {WORDS.name} must say what was found of {', '.join(moved)}: {one['say']}")
+    sized = {row: f"{abs(one.mean):.2f}\u00a0±\u00a0{one.half_width:.2f}" for row, one in found.items()}
+    said = [one["say"].format(**about, **sized) for one in words["take_home"] if set(one["holds"]) <= set(found)]
+    verdicts = [of[0].verdict for _, _, of in told]
+    counts = {name: verdicts.count(of) for name, of in COUNTED.items()}
+    counted = words["counted"].format(sentences=len(told), **counts)
+    return "\n".join([words["lead"].format(**about), "", *(f"1. {one}" for one in said), "", counted, ""])
 
 
-def _conditions(records: Path) -> dict[str, int]:
-    """What all trainings have in common."""
+def table(told: Sequence[tuple[str, str, list[Found]]], records: Path) -> str:
+    """What becomes of each sentence of a paper, and what the words mean, in Markdown."""
+    rows = []
+    for paper, claim, of in told:
+        here = ", ".join(dict.fromkeys(one.verdict for one in of))
+        here = here if here == UNTOLD else f"**{here}**"
+        rows.append({"by": paper, "what the paper says": claim, "here": here, "points": "; ".join(map(str, of))})
+    legend = _words()["legend"].format(**_conditions(records))
+    return f"```{{table}}\n:class: cards\n\n{markdown(rows)}\n```\n\n{legend}\n"
+
+
+def _conditions(records: Path) -> dict[str, Any]:
+    """What all trainings have in common, and how far the losses are apart of which nothing is held."""
     design, scenes = read_round(records), read_protocol("detection", records)
     of = plan("retrieval", preset=design.presets["retrieval"]).parameters
     steps = plan("detection", preset=scenes.presets["detection"]).parameters["steps"]
     weights = sum(weight.numel() for weight in ConvNet(of["dim"]).parameters())
-    return {"weights": weights, "scene_steps": steps, **{name: of[name] for name in ("steps", "batch_size")}}
-
-
-def _said(clause: list[Found]) -> str:
-    """What is said of the first side in each metric; metrics with the same answer together."""
-    by_verb: dict[str, list[Found]] = {}
-    for one in clause:
-        by_verb.setdefault(one.verb, []).append(one)
-    sides = [clause[0].minus, *["it"] * len(by_verb)]
-    return " and ".join(
-        f"{verb} {side} ({', '.join(map(str, of))})" for (verb, of), side in zip(by_verb.items(), sides, strict=False)
-    )
+    found = networks(records / f"claims_{ROUNDS[0]}.jsonl")
+    losses = [arm.name for arm in design.arms.values() if arm.name == arm.method and arm.lab == "retrieval"]
+    there = [found[arm, "R@1"] for arm in losses if len(found.get((arm, "R@1"), ())) == design.deals]
+    means = [100 * np.mean([float(one.metrics["R@1"] or 0.0) for one in by_deal.values()]) for by_deal in there]
+    span = f"{max(means) - min(means):.2f}" if means else ""
+    about = {"weights": weights, "scene_steps": steps, "losses": len(means), "span": span}
+    return about | {name: of[name] for name in ("steps", "batch_size")}
 
 
 def by_another_search(part: Mapping[str, Any], chosen: Mapping[str, Any]) -> float | None:

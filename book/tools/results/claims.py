@@ -31,17 +31,18 @@ def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
         said = Verdicts({**said.judged, **found.judged}, {**said.contrasts, **found.contrasts}, [])
         claims, all_chosen = claims + of_scale, all_chosen | chosen
         searches += _searched(folder, plan, chosen)
-    told = answers.topics(records, claims, said, all_chosen)
-    clauses = [clause for of_topic in told.values() for clause in of_topic]
+    told = answers.clauses(records, claims, said, all_chosen)
+    found_of = [found for _, _, found in told]
     return {
         "claims_protocol": protocol(),
         "claims_devices": later.devices(),
         "claims_arms": later.arms(),
         "claims_forecast": f"```text\n{(records / 'deals_forecast.txt').read_text(encoding='utf-8')}```\n",
         "claims_rules": rules(entries),
-        "claims_answers": answers.sentences(told, records),
-        "claims_picture": show(folder, "claims", forest(clauses)),
-        "claims_live": answers.live(clauses),
+        "claims_take_home": answers.take_home(told, records),
+        "claims_answers": answers.table(told, records),
+        "claims_picture": show(folder, "claims", forest(found_of)),
+        "claims_live": answers.live(found_of),
         "claims": "\n".join(parts),
         "claims_searches": "\n".join(searches),
         "claims_lams": lams.markdown(),
@@ -72,7 +73,7 @@ def rules(claims: Sequence[Claim]) -> str:
 def table(claims: Sequence[Claim], found: Verdicts, chosen: Mapping[str, Any]) -> str:
     """A row for each claim: verdict, difference, and what another search would have changed; what was left out."""
     lines = ["```{table}", ":class: cards", ""]
-    lines += ["| claim | verdict | difference | by another search | in | level |", "|---|---|---:|---:|---|---:|"]
+    lines += ["| claim | verdict | difference | by another search | in | confidence |", "|---|---|---:|---:|---|---:|"]
     for claim in claims:
         cells = _cells(claim, found.judged.get(claim.id), chosen)
         lines.append(f"| *{claim.id}:* {claim.claim} ({claim.source}) | {' | '.join(cells)} |")

@@ -10,6 +10,7 @@ from ranklab.claims.answers import Records, all_answers, networks
 from ranklab.claims.deals import ALSO, DEFAULT, ROUNDS, Round, read_round
 from ranklab.claims.protocol import RANDOM
 from ranklab.claims.spread import mean_of_deals
+from ranklab.methods import METHODS
 from ranklab.runs import Record
 from tools.results.papers import markdown
 
@@ -22,28 +23,32 @@ def of_round(name: str) -> Records:
 
 
 def arms() -> str:
-    """A row for each arm that is done: what the search and the preset reach on the held-out letters, in percent."""
-    lines = []
+    """What the search and the preset of each arm that is done reach on the held-out letters; a table by each lab."""
+    tables: dict[tuple[str, str], list[dict[str, str]]] = {}
     for name in ROUNDS:
         design, found = read_round(RECORDS, name), of_round(name)
         for arm in design.arms.values():
-            for metric in (arm.choose, ALSO[arm.lab]):
-                if len(found.get((arm.name, metric), ())) == design.deals:
-                    preset = found.get((arm.name, DEFAULT))
-                    line = {"arm": arm.name, "trials": design.trials * len(arm.space), "metric": metric}
-                    line["searched"] = _mean(found[arm.name, metric], metric)
-                    lines.append(line | {"preset": _mean(preset, metric) if preset else "–"})
-    return f"{markdown(lines)}\n\n{_near([line for line in lines if line['metric'] == 'H-AP'])}\n"
+            metrics = arm.choose, ALSO[arm.lab]
+            if all(len(found.get((arm.name, metric), ())) == design.deals for metric in metrics):
+                row = {"loss": arm.name.replace(arm.method, METHODS[arm.method].title)}
+                row |= {"trials": str(design.trials * len(arm.space))}
+                preset = found.get((arm.name, DEFAULT))
+                for metric in metrics:
+                    row[metric] = _mean(found[arm.name, metric], metric)
+                    row[f"{metric}, preset"] = _mean(preset, metric) if preset else "–"
+                tables.setdefault(metrics, []).append(row)
+    shown = [markdown(rows, 1) for rows in tables.values()]
+    return "\n\n".join([*shown, *(_near(rows) for rows in tables.values() if "H-AP" in rows[0])]) + "\n"
 
 
-def _near(lines: list[dict[str, Any]]) -> str:
+def _near(rows: list[dict[str, str]]) -> str:
     """How near the methods of the letters tree lie to each other, if that is within what matters."""
-    searched = [float(line["searched"]) for line in lines]
-    gained = [float(line["searched"]) - float(line["preset"]) for line in lines]
+    searched = [float(row["H-AP"]) for row in rows]
+    gained = [float(row["H-AP"]) - float(row["H-AP, preset"]) for row in rows]
     spread, delta = max(searched) - min(searched), read_round(RECORDS).delta["H-AP"]
     said = (
-        f"On the letters tree the {len(lines)} methods lie within {spread:.2f} points of H-AP, and a search brings "
-        f"{min(gained):+.2f} to {max(gained):+.2f}: where {delta:g} counts as level, it tells little."
+        f"On the letters tree the {len(rows)} methods lie within {spread:.2f} points of H-AP, and a search brings "
+        f"{min(gained):+.2f} to {max(gained):+.2f}: where {delta:g} does not matter, it tells little."
     )
     return said.replace(" -", " −") if spread < delta else ""
 

@@ -19,6 +19,7 @@ Records = Mapping[tuple[str, str], Mapping[int, Record]]
 class Answer:
     """Of one question, in points."""
 
+    asked: str  #: what less what, in which metric
     mean: Mean
     by_deal: list[float]
     different: float  #: the level of the test of a difference, by Holm
@@ -62,8 +63,15 @@ def answers(design: Round, *tables: Path) -> dict[str, dict[str, Answer]]:
         told[family] = {}
         for name, (mean, by_deal) in means.items():
             tests: dict[str, Any] = {"different": apart[name], "equal": alike.get(name, 0.0), "delta": deltas[name]}
-            told[family][name] = Answer(mean, by_deal, **tests, said=say(mean, **tests))
+            told[family][name] = Answer(_asked(questions[name]), mean, by_deal, **tests, said=say(mean, **tests))
     return told
+
+
+def _asked(question: Mapping[str, Any]) -> str:
+    if "of" in question:
+        return f"{question['of']}: {' − '.join(question['metrics'])}"
+    minus = ("best of " if question["minus"][1:] else "") + ", ".join(question["minus"])
+    return f"{question['metric']}: {question['plus']} − {minus}"
 
 
 def _by(metric: str, arm: str, design: Round) -> str:
@@ -108,8 +116,7 @@ def _difference(question: Mapping[str, Any], records: Records, design: Round) ->
 def as_text(told: Mapping[str, Mapping[str, Answer]]) -> str:
     """A line for each answer, with its interval at the level of the test of a difference."""
     lines = []
-    for family, of_family in told.items():
-        for name, one in of_family.items():
-            difference = f"{one.mean.value:+.2f} ± {one.mean.half_width(one.different):.2f}"
-            lines.append(f"{family}: {name}: {difference} ({1 - one.different:.1%}): {one.said}")
+    for one in (one for of_family in told.values() for one in of_family.values()):
+        difference = f"{one.mean.value:+.2f} ± {one.mean.half_width(one.different):.2f}"
+        lines.append(f"{one.asked}: {difference} ({1 - one.different:.1%}): {one.said}")
     return "\n".join(lines) or "no question can be answered yet"

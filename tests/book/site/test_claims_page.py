@@ -17,7 +17,7 @@ from ranklab.claims import read_protocol, read_searches
 from ranklab.claims import verdicts as judged_by
 from ranklab.claims.deals import ROUNDS
 from ranklab.claims.protocol import DEALT
-from ranklab.claims.spread import ABOVE, EQUAL, FURTHER, redrawn
+from ranklab.claims.spread import ABOVE, BELOW, EQUAL, FURTHER, OPEN, redrawn
 from ranklab.runs import Record, collect_runs, keep_runs
 from ranklab.runs.packing import pack
 from ranklab.runs.results import write_json
@@ -86,30 +86,45 @@ def test_verdicts_stand_in_the_table_on_the_first_screen_and_in_the_picture(data
         assert one["kind"] == "cannot be told" and one["mean"] == pytest.approx(mean, abs=0.006)
         assert one["half"] == pytest.approx(np.hypot(half, float(cell[2].split()[1])), rel=2e-3), "as in the table"
     assert drawn["batches of 32 − of 128"]["kind"] == "above" and "matters" in blocks["claims_live"]
-    lines = dict(re.findall(r"^1\. \*\*(.*?)\.\*\* (.*)$", blocks["claims_answers"], re.MULTILINE))
-    assert "224,256 weights" in blocks["claims_answers"]
-    others = lines["The recall loss beside pair losses and FastAP"].replace("\xa0", " ")
-    plain = re.sub(r"([−+])\d+\.\d\d ± \d+\.\d\d", r"\1", others)
-    assert plain == (
-        "The recall loss cannot be told from FastAP (mAP@R +, first round); it cannot be told from the better of "
-        "the contrastive and the triplet loss (mAP@R −, first round)."
-    ), "another search would move more than the difference"
-    flatter = lines["Mini-batches flatter"]
-    assert "The mean of batches of 32 is above that of batches of 128 (mAP +10.00" in flatter
+    assert "224,256 weights" in blocks["claims_take_home"]
+    heads = [line.split(" | ")[1:] for line in blocks["claims_answers"].splitlines() if line.startswith("| RaMBO |")]
+    said = {claim: (here, points.replace("\xa0", " ").rstrip("| ")) for claim, here, points in heads}
+    here, points = said["The recall loss retrieves better than FastAP"]
+    assert here == "cannot be told" and re.fullmatch(r"mAP@R \+\d+\.\d\d ± \d+\.\d\d, first round", points), (
+        "another search would move more than the difference"
+    )
+    here, points = said["The mAP of batches of 32 flatters more than that of 128"]
+    assert here == "**holds**" and points.startswith("mAP +10.00")
     searches = rows(blocks["claims_searches"])
     assert searches["fast_ap"] == ["20.0 ± 4.6", "20.0", "15.0", "10.0", "1", "lr 0.001, bins 50"]
 
 
-def test_metrics_with_the_same_answer_stand_together():
-    def found(metric, said):
-        return answers.Found("A", "B", metric, 0.3, 0.2, said, first=False)
+def found(mean, said, *, asked=0.0, row=""):
+    return answers.Found("A", "B", "R@1", mean, 0.4, said, False, asked, row)
 
-    both = {"One against another": [[found("R@1", EQUAL), found("mAP@R", f"{ABOVE}, {FURTHER}"), found("mAP", EQUAL)]]}
-    told = answers.sentences(both, claims.RECORDS).replace("\xa0", " ")
-    assert told.partition(".** ")[2].partition("\n")[0] == (
-        "A is level with B (R@1 +0.30 ± 0.20, mAP +0.30 ± 0.20) and is above it "
-        "(mAP@R +0.30 ± 0.20, less than matters)."
-    )
+
+@pytest.mark.parametrize(
+    ("verdict", "one"),
+    [
+        (answers.HOLDS, found(0.5, f"{ABOVE}, {FURTHER}")),
+        (answers.FALLS, found(-0.5, f"{BELOW}, {FURTHER}")),
+        (answers.ALIKE, found(0.3, EQUAL)),
+        (answers.UNTOLD, found(0.3, OPEN)),
+        (answers.HOLDS, found(-0.5, f"{BELOW}, {FURTHER}", asked=-1)),
+        (answers.UNTOLD, found(-0.7, BELOW, asked=-1)),
+        (answers.FALLS, found(-1.5, BELOW, asked=-1)),
+    ],
+)
+def test_a_sentence_holds_if_the_whole_interval_lies_where_it_wants_it(verdict, one):
+    assert one.verdict == verdict
+
+
+def test_what_is_to_be_taken_home_is_refused_when_the_records_say_otherwise():
+    rows = {row: verb for one in answers._words()["take_home"] for row, verb in one["holds"].items()}
+    kept = [("RaMBO", "", [found(5 if verb == "is above" else -5, verb[3:], row=row)]) for row, verb in rows.items()]
+    assert "5.00\u00a0±\u00a00.40" in answers.take_home(kept, claims.RECORDS)
+    with pytest.raises(ValueError, match=r"take_home in .* must say what was found of recall loss − FastAP, R@1"):
+        answers.take_home([*kept, ("RaMBO", "", [found(5, ABOVE, row="recall loss − FastAP, R@1")])], claims.RECORDS)
 
 
 def test_how_far_the_best_of_a_search_moves_is_that_of_all_draws():
@@ -166,18 +181,15 @@ def test_the_protocol_says_what_networks_come_to_that_are_trained_again_on_anoth
 
 
 def test_every_arm_that_is_done_stands_in_the_list_with_its_search_and_its_preset():
-    listed = [line.strip("| ").split(" | ") for line in later.arms().splitlines() if line.startswith("| identity |")]
+    rows = [line.strip("| ").split(" | ") for line in later.arms().split("\n\n")[0].splitlines()]
+    listed = {name: (trials, *map(float, cells)) for name, trials, *cells in rows[2:]}
     found = [record for record in collect_runs(later.RECORDS / "claims_since.jsonl")[0] if "identity-" in record.run]
-    for (_, trials, metric, *cells), chosen in zip(listed, ("mAP@R", "R@1"), strict=True):
-        for cell, by in zip(cells, (chosen, "default"), strict=True):
-            values = [100 * record.metrics[metric] for record in found if by in record.evidence["chosen"]]
-            assert len(values) == 16 and cell == f"{np.mean(values):.2f}" and (metric, trials) == (chosen, "10")
-    rows = [
-        line.strip("| ").split(" | ")
-        for line in later.arms().splitlines()
-        if line.count("|") == 6 and "---" not in line
-    ]
-    means = {(arm, metric): cells for arm, _, metric, *cells in rows}
-    for metric in ("mAP@R", "R@1"):
-        searched, preset = map(float, means["identity", metric])
-        assert searched < preset < float(means["rambo_log", metric][0]), "chapter 17 and the protocol say so"
+    expected = []
+    for metric, by in itertools.product(("mAP@R", "R@1"), ("", "default")):
+        values = [100 * one.metrics[metric] for one in found if (by or metric) in one.evidence["chosen"]]
+        assert len(values) == 16
+        expected.append(round(float(np.mean(values)), 2))
+    assert listed["Identity"] == ("10", *expected) and rows[0][2:] == ["mAP@R", "mAP@R, preset", "R@1", "R@1, preset"]
+    _, mapr, mapr_preset, r1, r1_preset = listed["Identity"]
+    _, recall_mapr, _, recall_r1, _ = listed["RaMBO log"]
+    assert mapr < mapr_preset < recall_mapr and r1 < r1_preset < recall_r1, "chapter 17 and the protocol say so"

@@ -15,6 +15,7 @@ from ranklab.claims import Claim, Verdicts, read_protocol
 from ranklab.claims.answers import Answer, all_answers, networks
 from ranklab.claims.deals import ROUNDS, read_round
 from ranklab.claims.spread import ABOVE, BELOW, EQUAL, FURTHER, OPEN, redrawn
+from ranklab.methods import METHODS
 from ranklab.models.convnet import ConvNet
 from ranklab.runs.judging import resolution
 from ranklab.runs.planning import plan
@@ -61,9 +62,10 @@ class Found:
 
     def __str__(self) -> str:
         less = ", less than matters" if self.said.endswith(FURTHER) else ""
+        asked = f", {self.asked:g} asked for" if self.asked else ""
         first = ", first round" if self.first else ""
-        mean = f"{self.mean:+.2f}".replace("-", "−")
-        return f"{self.metric} {mean}\u00a0±\u00a0{self.half_width:.2f}{less}{first}"
+        said = f"{self.metric} {self.mean:+.2f}\u00a0±\u00a0{self.half_width:.2f}{asked}{less}{first}"
+        return said.replace("-", "−").replace("H−AP", "H-AP")
 
 
 def clauses(
@@ -162,28 +164,33 @@ def take_home(told: Sequence[tuple[str, str, list[Found]]], records: Path) -> st
 
 
 def table(told: Sequence[tuple[str, str, list[Found]]], records: Path) -> str:
-    """What becomes of each sentence of a paper, and what the words mean, in Markdown."""
-    rows = []
-    for paper, claim, of in told:
+    """What becomes of each sentence of a paper, the clearest first, and what the words mean, in Markdown."""
+    rows, order = [], list(COUNTED.values())
+    for paper, claim, of in sorted(told, key=lambda one: (order.index(one[2][0].verdict), one[2][0].first)):
         here = ", ".join(dict.fromkeys(one.verdict for one in of))
         here = here if here == UNTOLD else f"**{here}**"
         rows.append({"by": paper, "what the paper says": claim, "here": here, "points": "; ".join(map(str, of))})
     legend = _words()["legend"].format(**_conditions(records))
-    return f"```{{table}}\n:class: cards\n\n{markdown(rows)}\n```\n\n{legend}\n"
+    return f"{legend}\n\n```{{table}}\n:class: cards\n\n{markdown(rows)}\n```\n"
 
 
 def _conditions(records: Path) -> dict[str, Any]:
-    """What all trainings have in common, and how far the losses are apart of which nothing is held."""
+    """What all trainings have in common, and what R@1 the losses reach of which nothing is held."""
     design, scenes = read_round(records), read_protocol("detection", records)
     of = plan("retrieval", preset=design.presets["retrieval"]).parameters
     steps = plan("detection", preset=scenes.presets["detection"]).parameters["steps"]
     weights = sum(weight.numel() for weight in ConvNet(of["dim"]).parameters())
     found = networks(records / f"claims_{ROUNDS[0]}.jsonl")
-    losses = [arm.name for arm in design.arms.values() if arm.name == arm.method and arm.lab == "retrieval"]
-    there = [found[arm, "R@1"] for arm in losses if len(found.get((arm, "R@1"), ())) == design.deals]
-    means = [100 * np.mean([float(one.metrics["R@1"] or 0.0) for one in by_deal.values()]) for by_deal in there]
-    span = f"{max(means) - min(means):.2f}" if means else ""
-    about = {"weights": weights, "scene_steps": steps, "losses": len(means), "span": span}
+    means = {
+        arm: 100 * float(np.mean([float(one.metrics["R@1"] or 0.0) for one in by_deal.values()]))
+        for (arm, chosen), by_deal in found.items()
+        if chosen == "R@1" and len(by_deal) == design.deals
+    }
+    names = _words()["names"]
+    losses = sorted((arm for arm in means if arm in METHODS), key=lambda arm: -means[arm])
+    reached = ", ".join(f"{names.get(arm, METHODS[arm].title)} {means[arm]:.1f}" for arm in losses)
+    bare = means.get("rambo_log without margin", 0.0)
+    about = {"weights": weights, "scene_steps": steps, "reached": reached, "without": f"{bare:.1f}"}
     return about | {name: of[name] for name in ("steps", "batch_size")}
 
 

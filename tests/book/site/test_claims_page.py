@@ -93,7 +93,7 @@ def test_verdicts_stand_in_the_table_on_the_first_screen_and_in_the_picture(data
     assert here == "cannot be told" and re.fullmatch(r"mAP@R \+\d+\.\d\d ± \d+\.\d\d, first round", points), (
         "another search would move more than the difference"
     )
-    here, points = said["The mAP of batches of 32 flatters more than that of 128"]
+    here, points = said["The mAP of batches of 32 is above that of batches of 128, of the same networks"]
     assert here == "**holds**" and points.startswith("mAP +10.00")
     searches = rows(blocks["claims_searches"])
     assert searches["fast_ap"] == ["20.0 ± 4.6", "20.0", "15.0", "10.0", "1", "lr 0.001, bins 50"]

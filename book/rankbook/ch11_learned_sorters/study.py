@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from rankbook.kit.compare import Comparison, compare
 from rankbook.kit.ranks import Array
 from rankbook.kit.relief import View, surface, view
+from rankedu.metrics import spearman
 from rankedu.rankers import SigmoidRanker
 from rankedu.ranks import rank
 from ranklab.contestants import LSTMRanker, equivariance_error
@@ -19,7 +20,7 @@ from ranklab.training.sorters import fit_sorter, rank_error, train_sorter
 #: Length of lists and steps of the chapter's own sorter, and points along each side of its landscape.
 N, STEPS, SIZE = 20, 200, 90
 #: Twelve small ones beside it: length of their lists, steps, lists to measure each with; lengths of a first step.
-SMALL, FEW, LONGER, STARTS, LISTS = 10, 80, 240, 12, 80
+SMALL, FEW, STARTS, LISTS = 10, 80, 12, 80
 LENGTHS = (0.2, 0.8, 3.2, 12.8, 51.2, 204.8)
 
 
@@ -61,6 +62,11 @@ def blurred(size: int = SIZE, steps: int = STEPS) -> tuple[float, Array]:
     return tau, surface(seen, lambda scores: SigmoidRanker(tau)(scores / seen.section.points().std()))
 
 
+def plane(size: int = SIZE) -> Array:
+    """What the loss would be if minus the scores were the ranks: a plane, which ranks nothing."""
+    return surface(view(size), lambda scores: -scores)
+
+
 def errors(ranker: nn.Module, scales: Array, shifts: Array) -> tuple[dict[str, float], list[float], list[float]]:
     """Errors by kind of list; of uniform scores times each factor; of a quarter of them, shifted."""
     drawn = {name: draw_scores(N, 300, name, generator=torch.Generator().manual_seed(1)) for name in DISTRIBUTIONS}
@@ -81,14 +87,16 @@ def small_sorters(steps: int = FEW) -> list[LSTMRanker]:
     return [train_sorter(SMALL, steps=steps, seed=s, hidden=32, layers=1, progress=False) for s in range(STARTS)]
 
 
-def by_start(steps: int = FEW) -> dict[str, Array]:
+def by_start() -> dict[str, Array]:
     """Errors of each of the small sorters on uniform lists of its own, in ranks; dummies score -1; (starts,)."""
     rows: list[dict[str, float]] = []
-    for start, ranker in enumerate(small_sorters(steps)):
+    for start, ranker in enumerate(small_sorters()):
         lists, row = draw_scores(SMALL, LISTS, "uniform", generator=torch.Generator().manual_seed(start)), {}
         for n in (10, 9, 7, 5):
             filled = torch.where(torch.arange(SMALL) < n, lists, -1)
-            row[f"{n} items"] = float((ranker(filled)[:, :n] - rank(lists[:, :n])).abs().mean())
+            answers = ranker(filled)[:, :n]
+            row[f"{n} items"] = float((answers - rank(lists[:, :n])).abs().mean())
+            row[f"order of {n}"] = float(spearman(-answers, lists[:, :n]).mean())
         orders = [torch.randperm(SMALL, generator=torch.Generator().manual_seed(o)) for o in range(8)]
         mean = torch.stack([ranker(lists[:, order])[:, order.argsort()] for order in orders]).mean(0)
         row["a reordering changes"] = equivariance_error(ranker, lists)
@@ -110,7 +118,16 @@ def ap_of(ranks: Tensor, exact: Tensor, wanted: Tensor) -> Tensor:
 
 
 def first_step(metric: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Comparison:
-    """How much one step raises a metric, by the gradient of sorters after so many steps (None: sigmoid, -1: blind)."""
+    """How much one step raises a metric, by the gradient of a ranker; strength: τ, or what scores are multiplied by.
+
+    A straight line ranks nothing: it answers the middle less the score, whatever the other items are.
+    """
+    rankers: dict[str, Callable[[int, float], Callable[[Tensor], Tensor]]] = {
+        "sigmoid": lambda start, tau: SigmoidRanker(tau),
+        "learnt sorter": lambda start, factor: lambda scores: small_sorters()[start](factor * scores),
+        "untrained sorter": lambda start, _: small_sorters(0)[start],
+        "a straight line": lambda *_: lambda scores: (SMALL + 1) / 2 - scores,
+    }
 
     def drawn(start: int) -> Tensor:
         generator = torch.Generator().manual_seed(start)
@@ -119,25 +136,25 @@ def first_step(metric: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Comparison
     def exactly(scores: Tensor, wanted: Tensor) -> Tensor:
         return metric(rank(scores).double(), rank(scores), wanted).view(2, LISTS).mean(-1)
 
-    def train(trained: int | None, tau: float, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
+    def train(name: str, strength: float, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
         found = np.empty((2, len(rates), starts))
         for start in range(starts):
             wanted, scores, slope = drawn(start)
-            if trained != -1:
-                ranker = SigmoidRanker(tau) if trained is None else small_sorters(trained)[start]
+            if name in rankers:
                 leaf = scores.clone().requires_grad_()
-                (slope,) = torch.autograd.grad(metric(ranker(leaf), rank(scores), wanted).sum(), leaf)
+                ranks = rankers[name](start, strength)(leaf)
+                (slope,) = torch.autograd.grad(metric(ranks, rank(scores), wanted).sum(), leaf)
             steps = slope / slope.abs().amax(-1, keepdim=True).clamp_min(1e-12)
             value = torch.stack([exactly(scores + rate * steps, wanted) for rate in rates])
             found[:, :, start] = (value - exactly(scores, wanted)).T.numpy()
         return found[0], found[1]
 
     baselines = {}
-    for name, trained in {"untrained sorter": 0, "a blind step": -1}.items():
-        by, report = train(trained, 1.0, LENGTHS, STARTS)
+    for name in ("untrained sorter", "a blind step", "a straight line"):
+        by, report = train(name, 1.0, LENGTHS, STARTS)
         baselines[name] = report[by.argmax(0), range(STARTS)]
     pairs = (drawn(start)[:2] for start in range(STARTS))
     baselines["the wanted order"] = np.array([(exactly(a, a) - exactly(b, a))[1].item() for a, b in pairs])
-    arms = {"sigmoid": None, "learnt sorter": FEW, "trained longer": LONGER}
-    sweep = {**dict.fromkeys(arms, (1.0,)), "sigmoid": (0.1, 0.3, 1.0, 3.0, 10.0)}
+    sweep = {"sigmoid": (0.1, 0.3, 1.0, 3.0, 10.0), "learnt sorter": (0.03, 0.1, 0.3, 1.0, 3.0)}
+    arms = {name: name for name in sweep}
     return compare(train, arms, baselines, sweep, rates=LENGTHS, starts=STARTS, ceilings=["the wanted order"])

@@ -77,9 +77,8 @@ def share(loss: str, angle: float) -> float:
 @goal(
     "At 115 degrees, far from its class, find the loss that gives a3 the longest step of all nine items.",
     lambda at: at.angle == 115 and at.share > 1 - 1e-9,
-    "The {name}: a proxy acts on items that are far away. Smooth-AP gives a3 {smooth:.0%} of its longest step, for no "
-    "list would gain much; a rank loss acts on lists that are nearly right. This is a reason to mix them, as HAPPIER "
-    "does.",
+    "The {name}: a proxy acts on items that are far away. Smooth-AP, with its small τ, gives a3 {smooth:.0%} of its "
+    "longest step, for no list would gain much. This is a reason to mix them, as HAPPIER does.",
 )
 @goal(
     "Find a loss that is lowest far from the places where AP is best.",

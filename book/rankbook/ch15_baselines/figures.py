@@ -160,7 +160,7 @@ def pull_by_place() -> Figure:
     """The pull on a positive against the number of negatives above it: who knows that it stands deep in the list?"""
     figure, axes = style.figure(width=7.0, height=3.8)
     facts = []
-    for name in ("contrastive", "histogram", "smooth_ap", "roadmap"):
+    for name in ("contrastive", "histogram", "smooth_ap", "roadmap", "rambo_ap"):
         pull = study.pull_at_place(name) / study.pull_at_place(name)[0]
         places = np.arange(1, len(pull) + 1)
         behind: dict[str, Any] = {"markersize": 13, "fillstyle": "none", "markeredgewidth": 2}

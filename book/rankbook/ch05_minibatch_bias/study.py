@@ -22,14 +22,15 @@ Ints = npt.NDArray[np.int64]
 SIZES = (8, 16, 32, 64, 128, 256, 512)
 #: Batch size and memory of the measured gradients, and how many batches are drawn of each.
 GRADIENTS = {(64, 0): 320, (64, 3): 320, (256, 0): 96}
-#: What is trained: classes of a batch (four items each), batches remembered, whether these are embedded anew each time.
+#: What is trained: classes of a batch (four items each), batches remembered, and as what.
 ARMS = {
-    "batch 16": (4, 0, False),
-    "batch 16, τ = 3": (4, 3, False),
-    "τ = 3, embedded anew": (4, 3, True),
-    "batch 64, a quarter of the steps": (16, 0, False),
+    "batch 16": (4, 0, ""),
+    "batch 16, τ = 3": (4, 3, "as embedded then"),
+    "τ = 3, embedded anew": (4, 3, "as embedded now"),
+    "τ = 3, random vectors": (4, 3, "as noise"),
+    "batch 64, a quarter of the steps": (16, 0, ""),
 }
-LAMS, RATES, LENGTHS = (8.0, 64.0, 512.0), (0.0025, 0.01, 0.04, 0.16), (40, 320)
+LAMS, RATES, LENGTHS = (8.0, 64.0, 512.0, 4096.0), (0.0025, 0.01, 0.04, 0.16), (40, 320)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,26 +256,34 @@ def rank_free() -> Array:
 
 
 def learned(
-    arm: tuple[int, int, bool], lam: float, rates: Sequence[float], steps: Sequence[int], starts: int = 12
+    arm: tuple[int, int, str], lam: float, rates: Sequence[float], steps: Sequence[int], starts: int = 12
 ) -> list[Tensor]:
     """The linear maps of chapter 7 after these steps, trained by its loss with short lists; (rates, starts, 24, 6)."""
     import torch
+    from torch.nn.functional import normalize
 
     from rankbook.kit import linear_maps as linear
     from rankedu.losses import RecallLoss
     from rankedu.rankers import BlackboxRanker
 
-    (classes, tau, anew), items = arm, linear.data(starts)[0]
+    (classes, tau, remembered), items = arm, linear.data(starts)[0]
     recall = RecallLoss(BlackboxRanker(lam * len(rates) * starts), margin=0.05)
     generator, itself = torch.Generator().manual_seed(3), torch.eye(4 * classes, 4 * classes * (1 + tau)).bool()
+    noise = torch.Generator().manual_seed(4)
     kept: list[tuple[Tensor, Tensor]] = []
+
+    def embedded(stored: Tensor, past: Tensor, nets: Tensor) -> Tensor:
+        if remembered == "as embedded now":
+            return linear.embed(items, past, nets).detach()
+        drawn = torch.randn(stored.shape[1:], generator=noise) if remembered == "as noise" else None
+        return stored if drawn is None else normalize(drawn, dim=-1).expand_as(stored)
 
     def loss(nets: Tensor, _: int) -> Tensor:
         nonlocal kept
         chosen = torch.rand(starts, linear.CLASSES, generator=generator).topk(classes).indices[..., None]
         pick = torch.rand(starts, classes, linear.EACH, generator=generator).topk(4).indices
         batch = (chosen * linear.EACH + pick).flatten(1)
-        old = [(linear.embed(items, past, nets).detach() if anew else stored, past) for stored, past in kept]
+        old = [(embedded(stored, past, nets), past) for stored, past in kept]
         now = linear.embed(items, batch, nets)
         everyone = torch.cat([now, *(stored for stored, _ in old)], 2)
         label = torch.cat([batch, *(past for _, past in old)], 1) // linear.EACH
@@ -297,7 +306,7 @@ def memories() -> dict[int, Comparison]:
         steps = [length * 4 // arm[0] for length in LENGTHS]  # as many pictures for all
         made |= {(arm, lam): learned(arm, lam, RATES, steps) for lam in LAMS}
 
-    def measured(at: int, arm: tuple[int, int, bool], lam: float, *_: Any) -> tuple[Array, Array]:
+    def measured(at: int, arm: tuple[int, int, str], lam: float, *_: Any) -> tuple[Array, Array]:
         nets = made[arm, lam][at]
         by, report = (np.stack([linear.recall_at_1(x @ net) for net in nets]) for x in linear.data()[1:])
         return by, report
@@ -311,8 +320,11 @@ def memories() -> dict[int, Comparison]:
     }
 
 
-def drift(rates: Sequence[float], ages: Sequence[int], after: int = 20) -> tuple[Array, Array]:
-    """By rate, age and start: r.m.s. error of a score with what is so old, and R@1 among the old over among the new."""
+def drift(rates: Sequence[float], ages: Sequence[int], after: int = 20) -> tuple[Array, Array, Array]:
+    """By rate, age and start: r.m.s. error of a score with what is so old, and R@1 among the old over among the new.
+
+    And, in a third array, R@1 of old queries among the old, over the same: what the older map alone is worse by.
+    """
     import torch
     from torch.nn.functional import normalize
 
@@ -326,9 +338,10 @@ def drift(rates: Sequence[float], ages: Sequence[int], after: int = 20) -> tuple
     def right(now: Tensor, old: Tensor) -> Tensor:
         return (label[(now @ old.mT).masked_fill(itself, -2).argmax(-1)] == label).double().mean(-1)
 
-    now, errors, shares = normalize(items @ nets[-1], dim=-1), [], []
+    now, errors, shares, wholly = normalize(items @ nets[-1], dim=-1), [], [], []
     for age in ages:
         old = normalize(items @ nets[-1 - age], dim=-1)
         errors.append((now @ (old - now).mT)[..., ~itself].square().mean(-1).sqrt())
         shares.append(right(now, old) / right(now, now))
-    return torch.stack(errors, 1).double().numpy(), torch.stack(shares, 1).numpy()
+        wholly.append(right(old, old) / right(now, now))
+    return torch.stack(errors, 1).double().numpy(), torch.stack(shares, 1).numpy(), torch.stack(wholly, 1).numpy()

@@ -48,9 +48,9 @@ def test_balanced_batches_flatter_less_where_they_hold_a_smaller_share_of_releva
 
 
 def test_an_embedding_that_is_older_is_further_off():
-    (errors, shares), (later, less) = (study.drift((0.01,), (1, 4), after) for after in (20, 100))
+    (errors, shares, wholly), (later, less, _) = (study.drift((0.01,), (1, 4), after) for after in (20, 100))
     assert (errors[0, 1] > 2 * errors[0, 0]).all() and (later < errors).all()
-    assert shares[0, 1].mean() < less[0, 1].mean()
+    assert wholly[0, 1].mean() < shares[0, 1].mean() < less[0, 1].mean()
 
 
 def test_true_map_is_average_precision_and_a_sampled_batch_is_ranked_by_itself(ranking):

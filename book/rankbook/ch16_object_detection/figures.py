@@ -45,11 +45,11 @@ def pictured_proposals(scene: int = 11) -> Figure:
 def learned() -> Figure:
     """What a head has learned after few and after many steps, against λ, each λ at its own rate."""
     figure, axes = style.figure(1, 2, width=7.2, height=4.6, sharey=True)
-    colours = (style.BLACK, style.GREEN, style.SKY, style.ORANGE)
+    colours = (style.BLACK, style.GREEN, style.SKY, style.ORANGE, style.RED)
     facts = []
     for axis, length in zip(axes, made.LENGTHS, strict=True):
         found = made.compared(length)
-        looks = {name: {"color": c, "marker": m} for name, c, m in zip(found.test, colours, "Xos^", strict=True)}
+        looks = {name: {"color": c, "marker": m} for name, c, m in zip(found.test, colours, "Xos^v", strict=True)}
         facts.append(f"After {length} steps: {'; '.join(found.draw(axis, looks))}.")
         axis.axhline(found.values("cross entropy").mean(), color=style.BLACK, linewidth=1.2)
         axis.axvline(study.cold_start(), color=style.GREY, linestyle=":")

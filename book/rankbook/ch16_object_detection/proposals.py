@@ -141,7 +141,16 @@ ARMS: dict[str, tuple[Arm, tuple[float, ...]]] = {
     "log-odds, α = 0.15": (Arm("log-odds"), (1 / 4, 2.0, 16.0, 256.0)),
     "log-odds, α = 0": (Arm("log-odds", 0.0), (1 / 32, 1 / 4, 2.0, 16.0)),
     "probability, α = 0.15": (Arm("probability"), (1.0, 64.0, 128.0, 512.0)),
+    "probability, α = 0": (Arm("probability", 0.0), (1 / 4, 2.0, 16.0, 128.0)),
 }
+
+
+def least_squares(length: int, part: Proposals) -> Tensor:
+    """What a linear fit of the labels, of the same batches, says of other proposals; there is nothing to choose."""
+    seen = [proposals(BATCH, step) for step in range(1, length + 1)]
+    features = torch.cat([batch.features for batch in seen], 1)
+    relevance = torch.cat([batch.relevance for batch in seen], 1).float()
+    return part.features @ torch.linalg.lstsq(features, relevance).solution
 
 
 @functools.cache
@@ -156,6 +165,7 @@ def compared(length: int) -> Comparison:
 
     noise = torch.rand(part.relevance.shape, generator=torch.Generator().manual_seed(1))
     scores = {"random order": noise, "fresh head": ranked(part.features @ fresh_heads(), "probability")}
+    scores["least squares"] = least_squares(length, part)
     baselines = {name: mean_ap(x, part) for name, x in {**scores, "true probability": true_probability(part)}.items()}
     arms, lams = {name: arm for name, (arm, _) in ARMS.items()}, {name: lams for name, (_, lams) in ARMS.items()}
     return compare(train, arms, baselines, lams, rates=RATES, starts=STARTS, ceilings=["true probability"])

@@ -60,12 +60,15 @@ def absent_from_voc(length: int, pictures: int = 8) -> Array:
     return np.array([(1 - count / VOC07) ** (pictures * (1 + length)) for count in VOC07_PICTURES.values()])
 
 
-def cold_start(margin: float = 0.15) -> float:
+def present(length: int = 0) -> float:
+    """How many classes a batch has, with so many remembered ones; mean of forty, and of the starts."""
+    seen = torch.stack([made.proposals(made.BATCH, step).relevance.any(-2) for step in range(1, 41 + length)])
+    return float(seen.unfold(0, 1 + length, 1).any(-1).sum(-1).double().mean())
+
+
+def cold_start(margin: float = 0.15, length: int = 0) -> float:
     """The λ from which on a fresh head's negatives move in the lists of classes: n α / w of the batches drawn."""
-    present = np.mean(
-        [made.proposals(made.BATCH, step).relevance.any(-2).sum(-1).double().mean() for step in range(1, 41)]
-    )
-    return float(made.BATCH * margin * present / (2 / 3))
+    return made.BATCH * (1 + length) * margin * present(length) / (2 / 3)
 
 
 def propose(target: dict[str, Tensor], *, copies: int = 2, others: int = 7, seed: int = 0) -> tuple[Tensor, Tensor]:

@@ -171,7 +171,7 @@ def table(told: Sequence[tuple[str, str, list[Found]]], records: Path) -> str:
         here = here if here == UNTOLD else f"**{here}**"
         rows.append({"by": paper, "what the paper says": claim, "here": here, "points": "; ".join(map(str, of))})
     legend = _words()["legend"].format(**_conditions(records))
-    return f"{legend}\n\n```{{table}}\n:class: cards\n\n{markdown(rows)}\n```\n"
+    return f"{legend}\n\n```{{table}}\n:class: sentences\n\n{markdown(rows)}\n```\n"
 
 
 def _conditions(records: Path) -> dict[str, Any]:

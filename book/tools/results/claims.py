@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rankbook.claims.figures import forest, trials
+from rankbook.claims.figures import trials
 from ranklab.claims import Claim, Protocol, Verdicts, read_claims, read_protocol, read_searches, verdicts
 from ranklab.claims.spread import redrawn
 from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Estimate, Judgement
@@ -41,7 +41,6 @@ def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
         "claims_rules": rules(entries),
         "claims_take_home": answers.take_home(told, records),
         "claims_answers": answers.table(told, records),
-        "claims_picture": show(folder, "claims", forest(found_of)),
         "claims_live": answers.live(found_of),
         "claims": "\n".join(parts),
         "claims_searches": "\n".join(searches),
@@ -73,7 +72,7 @@ def rules(claims: Sequence[Claim]) -> str:
 def table(claims: Sequence[Claim], found: Verdicts, chosen: Mapping[str, Any]) -> str:
     """A row for each claim: verdict, difference, and what another search would have changed; what was left out."""
     lines = ["```{table}", ":class: cards", ""]
-    lines += ["| claim | verdict | difference | by another search | in | confidence |", "|---|---|---:|---:|---|---:|"]
+    lines += ["| claim | verdict | difference | by another search | in | at |", "|---|---|---:|---:|---|---:|"]
     for claim in claims:
         cells = _cells(claim, found.judged.get(claim.id), chosen)
         lines.append(f"| *{claim.id}:* {claim.claim} ({claim.source}) | {' | '.join(cells)} |")

@@ -1,7 +1,7 @@
 """Chapter 12, measured: what a surrogate distorts, what a step along its gradient is worth, and where walks end."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from torch import nn
 from rankbook.ch12_surrogates_side_by_side import surrogates as known
 from rankbook.ch12_surrogates_side_by_side.surrogates import SEED, SURROGATES, loss_of, no_gradient, surrogate
 from rankbook.kit.compare import Comparison, compare
-from rankbook.kit.ranks import Array
+from rankbook.kit.ranks import Array, ranks_of
 from rankedu.landscapes import random_coefficients
 
 #: A start is a loss c·rk(y) and its score vectors: a setting is chosen on one half of them and reported on the other.
@@ -18,6 +18,8 @@ STARTS, VECTORS = 16, 8
 CHOOSE, REPORT = slice(VECTORS // 2), slice(VECTORS // 2, None)
 #: The length of the step by which a gradient is judged, and the noise on every score, both in units of a score.
 STEP, NOISE = 0.3, 0.05
+#: Lengths of steps at which gains are compared.
+LENGTHS = (0.05, 0.1, STEP)
 #: Walks: how many steps; how long, where all have one length; and by what a gradient is multiplied, where they do not.
 STEPS, LENGTH, RATES = 60, 0.1, (0.01, 0.03, 0.12, 0.5, 2.0)
 #: Distortions that are tried: for walks, and for one step.
@@ -52,15 +54,15 @@ def blind(n: int = 20) -> Array:
 
 
 @functools.cache
-def best_gains() -> Array:
-    """What the best step of length 0.3 gains that was found at every vector, from all methods', by trial; (16, 8)."""
+def best_gains(length: float = STEP) -> Array:
+    """What the best step of a length gains that was found at every vector, from all methods', by trial; (16, 8)."""
     y, c, loss = cloud()
     random = np.random.default_rng(0)
     steps, gains = np.zeros_like(y), np.zeros_like(loss)
 
     def offer(directions: Array) -> None:
         norm = np.linalg.norm(directions, axis=-1, keepdims=True)
-        tried = STEP * directions / np.maximum(norm, 1e-12)
+        tried = length * directions / np.maximum(norm, 1e-12)
         gained = loss - loss_of(y + tried, c)
         better = gained > gains
         steps[better], gains[better] = tried[better], gained[better]
@@ -69,15 +71,15 @@ def best_gains() -> Array:
         for strength in np.geomspace(0.003, 3.0, 10):
             offer(-surrogate(how.make(float(strength)), y, c)[1])
     for _ in range(400):
-        offer(steps / STEP + 0.25 * random.standard_normal(y.shape) / np.sqrt(y.shape[-1]))
+        offer(steps / length + 0.25 * random.standard_normal(y.shape) / np.sqrt(y.shape[-1]))
     return gains
 
 
-def gain(down: Array, part: slice = slice(None)) -> Array:
-    """What steps of length 0.3 gain, as a share of the best ones; directions have length 1, or 0; (16,)."""
+def gain(down: Array, part: slice = slice(None), length: float = STEP) -> Array:
+    """What steps of a length gain, as a share of the best found; directions have length 1, or 0; (16,)."""
     y, c, loss = cloud()
-    gained = loss - loss_of(y + STEP * down, c)
-    return np.asarray(gained[:, part].sum(1) / best_gains()[:, part].sum(1))
+    gained = loss - loss_of(y + length * down, c)
+    return np.asarray(gained[:, part].sum(1) / best_gains(length)[:, part].sum(1))
 
 
 def downhill(ranker: nn.Module) -> Array:
@@ -109,14 +111,40 @@ def quality(ranker: nn.Module) -> Quality:
 @functools.cache
 def strength_at(method: str, distortion: float, n: int = 20) -> float:
     """Find the strength at which a method distorts the losses so much; bisection."""
-    y, c, loss = cloud(n)
+    y, c, _ = cloud(n)
     how = SURROGATES[method]
-    low, high = np.log(how.weakest), np.log(how.strongest)
+    return _bisect(lambda strength: surrogate(how.make(strength), y, c)[0], how.weakest, how.strongest, distortion, n)
+
+
+def _bisect(values: Callable[[float], Array], weakest: float, strongest: float, distortion: float, n: int) -> float:
+    loss = cloud(n)[2]
+    low, high = np.log(weakest), np.log(strongest)
     for _ in range(14):
         middle = (low + high) / 2
-        off = surrogate(how.make(float(np.exp(middle))), y, c)[0] - loss
+        off = values(float(np.exp(middle))) - loss
         low, high = (middle, high) if (off.std(1) / loss.std(1)).mean() < distortion else (low, middle)
     return float(np.exp((low + high) / 2))
+
+
+def centred(distortion: float) -> Array:
+    """Downhill by the quotient that looks λ/2 ahead and as far back, at the λ that distorts so much; (16, 8, 20).
+
+    Its function is (m(y + λc/2) − m(y − λc/2)) / λ, with the least value m of the ranking problem.
+    """
+    y, c, _ = cloud()
+
+    def ends(lam: float) -> Iterator[tuple[Array, Array]]:
+        for z in (y + lam * c / 2, y - lam * c / 2):
+            yield z, ranks_of(z)
+
+    def values(lam: float) -> Array:
+        ahead, behind = ((z * ranks).sum(-1) for z, ranks in ends(lam))
+        return np.asarray((ahead - behind) / lam)
+
+    how = SURROGATES["blackbox"]
+    (_, ahead), (_, behind) = ends(_bisect(values, how.weakest, how.strongest, distortion, y.shape[-1]))
+    length = np.linalg.norm(behind - ahead, axis=-1, keepdims=True)
+    return np.asarray((behind - ahead) / np.where(length > 0, length, np.inf))
 
 
 def at(method: str, distortion: float, n: int = 20) -> nn.Module:
@@ -125,16 +153,19 @@ def at(method: str, distortion: float, n: int = 20) -> nn.Module:
 
 
 @functools.cache
-def one_step() -> Comparison:
+def one_step(length: float = STEP) -> Comparison:
     """Hold the gains of one step against each other, each method at its own distortion, and against the blind step."""
 
     def judge(name: str, share: float, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
         down = downhill(at(name, share))
-        return gain(down, CHOOSE)[None], gain(down, REPORT)[None]
+        return gain(down, CHOOSE, length)[None], gain(down, REPORT, length)[None]
 
-    return compare(
-        judge, {name: name for name in SURROGATES}, {"blind step": gain(blind(), REPORT)}, FINE, starts=STARTS
-    )
+    return compare(judge, ARMS, {"blind step": gain(blind(), REPORT, length)}, FINE, starts=STARTS)
+
+
+def blind_walk(length: float, n: int = 20) -> Array:
+    """The share of the way that a blind walk of a length goes, of the vectors that are reported; (16,)."""
+    return gone(cloud(n)[0] + length * blind(n), REPORT)
 
 
 @functools.cache

@@ -133,7 +133,7 @@ def slides(page) -> list[int]:
 def test_the_report_of_the_claims_is_printed_on_four_pages(chromium, tmp_path):
     made = paper.printed("claims-report", tmp_path / "report.pdf")
     with pikepdf.open(made) as pdf:
-        assert 1 <= len(pdf.pages) <= 4 and made.stat().st_size > 100_000
+        assert len(pdf.pages) == 4, "one less has lost its table"
     with pytest.raises(SystemExit, match="page must be one of the built book"):
         paper.printed("claims-reports", tmp_path / "report.pdf")
 

@@ -19,6 +19,8 @@ from rankedu.rankers import HistogramRanker
 #: The chapter's five items by hand: A to E, of which B and D are relevant.
 FIVE = (0.75, 0.5, 0.0, -0.25, -0.75)
 RELEVANT = (False, True, False, True, False)
+#: How the two readings of AP in bins are drawn.
+READINGS = (("FastAP", style.SKY, "o"), ("AP of soft ranks", style.PURPLE, "s"))
 
 
 def soft_bins(bins: int = 4) -> Figure:
@@ -78,7 +80,8 @@ def evolution_with_bins(bins: Sequence[int] = (5, 10, 20, 40)) -> Figure:
     return style.describe(
         figure,
         f"Four surfaces over the same square of score vectors, from one gently curved slope to a surface with the "
-        f"peaks and basins of the true one, but without its walls. {facts}. "
+        f"peaks and basins of the true one, but without its walls. {facts}. A flat sheet is "
+        f"{study.off_the_landscape(None):.1f} away in this last sense. "
         "The vertical scale is the same in all four, its zero is not.",
     )
 
@@ -116,8 +119,8 @@ def bias_against_bins(bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 320, 
     fast, soft = np.abs(np.array([study.measure_bias(count) for count in bins])).T
     limit = study.limit_of_the_loss(*study.similarities()).mean().item()
     figure, axes = style.figure(width=6.4, height=3.9)
-    axes.loglog(bins, fast, "o-", color=style.SKY, label="FastAP")
-    axes.loglog(bins, soft, "s-", color=style.PURPLE, label="AP of soft ranks")
+    for (name, colour, mark), off in zip(READINGS, (fast, soft), strict=True):
+        axes.loglog(bins, off, f"{mark}-", color=colour, label=name)
     axes.axhline(limit, color=style.BLACK, linestyle="--", linewidth=1.2)
     axes.text(1, limit * 0.8, "predicted limit of FastAP", va="top", fontsize=11)
     axes.set(xlabel="bins L", ylabel="distance from the true AP", ylim=(1e-6, 1.5))
@@ -189,11 +192,13 @@ def gradient_field(bins: Sequence[int] = (4, 10, 40)) -> Figure:
 def training_against_bins() -> Figure:
     """R@1 on new classes after training with FastAP, against the number of bins, in few dimensions and in more."""
     figure, panels = style.figure(1, 2, width=7.2, height=3.4, sharey=True)
+    looks = {name: {"color": colour, "marker": mark} for name, colour, mark in READINGS}
     facts = []
-    for axes, dim, colour in zip(panels, (4, 12), (style.PURPLE, style.ORANGE), strict=True):
+    for axes, dim in zip(panels, (4, 12), strict=True):
         found = study.by_bins(dim)
-        (name,) = found.test
-        facts += found.draw(axes, {name: {"color": colour, "marker": "o"}})
-        axes.set(title=f"{name}, similarities ± {study.spread(dim):.2f}", xlabel="bins L")
+        facts += [f"{dim} dimensions, {fact}" for fact in found.draw(axes, looks)]
+        axes.set(title=f"{dim} dimensions, similarities ± {study.spread(dim):.2f}", xlabel="bins L")
     panels[0].set_ylabel("R@1 on new classes")
-    return style.describe(figure, f"R@1 against the number of bins, with intervals over 12 starts. {'; '.join(facts)}.")
+    panels[0].legend(loc="upper left")
+    told = f"R@1 against the number of bins, with intervals over {study.STARTS} starts"
+    return style.describe(figure, f"{told}. {'; '.join(facts)}.")

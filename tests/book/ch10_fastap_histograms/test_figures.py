@@ -6,6 +6,7 @@ from drawn import value_and_gradients
 from rankbook.ch10_fastap_histograms import explorables, study
 from rankbook.kit.relief import surface, view
 from rankedu.losses import APLoss, FastAPLoss
+from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
 
 
@@ -23,6 +24,35 @@ def test_more_bins_come_closer_to_the_true_landscape():
     off = {b: surface(seen, HistogramRanker(b, study.SCORE_RANGE)) - seen.staircase for b in (5, 10, 20, 40, 20000)}
     errors = [np.abs(height[seen.inside]).mean() for height in off.values()]
     assert errors == sorted(errors, reverse=True) and errors[0] > 4 * errors[-2] and errors[-1] < 0.05
+
+
+def test_the_landscapes_of_up_to_ten_bins_are_further_away_than_a_flat_sheet():
+    further = {bins: study.off_the_landscape(bins, 60) > study.off_the_landscape(None, 60) for bins in (5, 10, 20, 40)}
+    assert further == {5: True, 10: True, 20: False, 40: False}
+
+
+def test_in_two_to_ten_bins_fast_ap_is_nearer_to_ap_than_the_ap_of_soft_ranks():
+    nearer = {bins: abs(np.divide(*study.measure_bias(bins))) < 1 for bins in (1, 2, 5, 10, 20, 40)}
+    assert nearer == {1: False, 2: True, 5: True, 10: True, 20: False, 40: False}
+
+
+def test_half_the_squared_distances_are_half_the_bins_and_not_if_only_negatives_draw_together():
+    scores, relevance = study.similarities()
+    middle = study.NEGATIVES[0]
+    nearer, drawn = 1 - (1 - scores) / 2, torch.where(relevance, scores, middle + (scores - middle) / 2)
+    torch.testing.assert_close(study.fast_ap(nearer, relevance, 10), study.fast_ap(scores, relevance, 5))
+    off, before, halved = (
+        (average_precision(y, relevance) - study.fast_ap(y, relevance, bins)).mean().item()
+        for y, bins in ((drawn, 10), (scores, 10), (scores, 5))
+    )
+    assert abs(off - before) < 0.1 * (halved - before)
+
+
+def test_the_slopes_of_soft_ranks_reach_no_further_than_two_bins():
+    bins, scores = 10, torch.tensor([0.61, 0.45, 0.23, -0.33], dtype=torch.float64)
+    slopes = torch.autograd.functional.jacobian(HistogramRanker(bins), scores)
+    near = (scores[:, None] - scores).abs() < 4 / bins
+    assert (slopes[~near] == 0).all() and slopes[0, 1] != 0 and not near.all()
 
 
 def test_a_lonely_positive_sags_by_the_same_depth_in_all_bins():

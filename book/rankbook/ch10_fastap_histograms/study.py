@@ -131,13 +131,13 @@ def _pairs(batches: int) -> tuple[Tensor, Tensor]:
     return relevance, ~torch.eye(len(label)).bool().expand_as(relevance)
 
 
-def without_gradient(dim: int, bins: int) -> float:
-    """The share of the negatives in each start's first batch that FastAP gives a gradient of exactly zero."""
+def without_gradient(dim: int, bins: int, name: str = "FastAP") -> float:
+    """The share of the negatives in each start's first batch that a loss gives a gradient of exactly zero."""
     relevance, others = _pairs(STARTS)
     (batch,) = linear.batches(linear.mislabelled(0.0, STARTS), 1)
     z = linear.embed(linear.data(STARTS)[0], batch, start_weights(dim, STARTS))
     leaf = (z @ z.mT).requires_grad_()
-    (slope,) = torch.autograd.grad(FastAPLoss(bins)(leaf, relevance, where=others), leaf)
+    (slope,) = torch.autograd.grad(LOSSES[name](bins)(leaf, relevance, where=others), leaf)
     return (slope[~relevance] == 0).double().mean().item()
 
 

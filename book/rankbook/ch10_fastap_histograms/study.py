@@ -162,6 +162,12 @@ def by_bins(dim: int) -> Comparison:
     return compare(train, arms, known, dict(zip(LOSSES, (BINS, CONTROL), strict=True)), rates=RATES, starts=STARTS)
 
 
+def curves(dim: int) -> list[dict[float, Array]]:
+    """Of each reading, R@1 of all starts by the number of bins."""
+    found = by_bins(dim)
+    return [dict(zip(found.strengths[name], found.curve(name), strict=True)) for name in LOSSES]
+
+
 def less_than_ten_bins(dim: int, steps: int) -> Array:
     """R@1 with 160 bins less that with 10, of each of twelve starts at its own rate after so many steps."""
     ends = []

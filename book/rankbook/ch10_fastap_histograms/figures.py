@@ -90,12 +90,13 @@ def evolution_with_bins(bins: Sequence[int] = (5, 10, 20, 40)) -> Figure:
 def soft_binning_landscape(bins: int = 10) -> Figure:
     """The landscape with the ranking replaced by soft binning."""
     figure, axes = style.figure(width=6.4, height=4.2)
-    [(heights, away, _)] = _landscapes([axes], [bins], [""], size=900)
+    [(heights, away, shape)] = _landscapes([axes], [bins], [""], size=900)
     return style.describe(
         figure,
         f"One large block with a gently curved slope on top: {heights}. "
         f"The peaks and basins of the true landscape are gone; faint straight creases run where a score crosses one of "
-        f"the centres of the {bins} bins. It is {away:.1f} away from the true landscape on average.",
+        f"the centres of the {bins} bins. It is {away:.1f} away from the true landscape on average, or {shape:.1f} "
+        f"(root mean square) once both are centred; a flat sheet is {study.off_the_landscape(None):.1f} away.",
     )
 
 

@@ -36,7 +36,7 @@ def judge(rank: int, alpha: float) -> tuple[dict[str, float], dict[str, float]]:
     "single step, and still they disagree about S and M above this rank.",
 )
 @goal(
-    "Make H-AP prefer S although the stranger stands at rank 2 or higher. Only one slider helps.",
+    "Make H-AP prefer S although the stranger stands at rank 1 or 2. Only one slider helps.",
     lambda at: at.rank <= 2 and at.better[1] == "S",
     "α = {alpha:g} did it, which no other bar feels. A large α leaves little to relatives: H-AP of M is {h_ap:.2f}, "
     "its AP {ap:.2f}. A small one leaves a stranger as the only real mistake.",

@@ -23,7 +23,7 @@ METRICS = ("AP", "H-AP", "ASI", "NDCG")
 #: The query's character and three circles of kin around it; the number is how many pictures of each are ranked.
 QUERY = "é"
 MILD = "éééèéêéëEgAmЖβ→"
-SEVERE = "éééЖéβé→gAmèêëE"
+SEVERE = "éééЖéβéèêëEgAm→"
 
 
 def order_of(length: int) -> Tensor:

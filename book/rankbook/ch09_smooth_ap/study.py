@@ -3,6 +3,7 @@
 import functools
 import math
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from torch.nn.functional import normalize
 
 from rankbook.kit import linear_maps as linear
 from rankbook.kit.compare import Array, Comparison, compare, descend, interval
-from rankedu.losses import SmoothAPLoss
+from rankedu.losses import OnEmbeddings, SmoothAPLoss
 from rankedu.rankers import operating_region
 
 THRESHOLD = 0.005
@@ -19,7 +20,7 @@ THRESHOLD = 0.005
 OF_EACH, BATCH, LENGTHS = 4, 32, (50, 150)
 TEMPERATURES, MARGINS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0), (0.1, 0.3, 1.0, 3.0)
 RATES = (0.002, 0.007, 0.03, 0.12)
-STARTS = 24  #: Twice as many as elsewhere: the gaps are small.
+STARTS = 48  #: Four times as many as elsewhere: the gaps are small.
 #: Of the runs with a small and a large batch: sizes, items that each run sees, temperatures.
 SMALL, LARGE, IMAGES, TWO = 16, 128, 7680, (0.01, 0.1)
 
@@ -67,9 +68,16 @@ def triplets(cosines: Tensor, margin: Tensor) -> Tensor:
 Loss = Callable[[Tensor, Tensor], Tensor]
 
 
+class Learned(NamedTuple):
+    """Linear maps of a training; (strengths, rates, starts, numbers of an item, of an embedding)."""
+
+    last: Tensor  #: As the last step leaves them.
+    averaged: Tensor  #: Their mean over the second half of the steps: steps of one length go to and fro.
+
+
 @functools.cache
-def learned(loss: Loss, strengths: tuple[float, ...], size: int, looks: tuple[int, ...]) -> dict[int, Tensor]:
-    """The linear maps after so many steps of Adam; (strengths, rates, starts, numbers of an item, of an embedding)."""
+def learned(loss: Loss, strengths: tuple[float, ...], size: int, looks: tuple[int, ...]) -> dict[int, Learned]:
+    """Train by Adam, and look after so many steps."""
     start, strength = linear.start_weights(STARTS), torch.tensor(strengths)[:, None, None, None, None]
 
     def total(maps: Tensor, batch: Tensor) -> Tensor:
@@ -77,7 +85,14 @@ def learned(loss: Loss, strengths: tuple[float, ...], size: int, looks: tuple[in
         return loss(z @ z.mT, strength) * z[..., 0, 0].numel()  # the mean is over all maps
 
     trained = descend(start.repeat(len(strengths), 1, 1, 1), RATES, batches(size, max(looks)), total)
-    return {step: maps.transpose(0, 1) for step, maps in enumerate(trained, start=1) if step in looks}
+    found, sums = {}, dict.fromkeys(looks, torch.zeros(()))
+    for step, maps in enumerate(trained, start=1):
+        for look in looks:
+            if look // 2 < step <= look:
+                sums[look] = sums[look] + maps
+        if step in looks:
+            found[step] = Learned(maps.transpose(0, 1), sums[step].transpose(0, 1) / (step - step // 2))
+    return found
 
 
 def embed(batch: Tensor, maps: Tensor, part: int) -> Tensor:
@@ -90,7 +105,7 @@ def temperatures(steps: int) -> Comparison:
     """R@1 by the temperature of Smooth-AP and the margin of triplets, each start at its own rate."""
 
     def train(arm: tuple[Loss, tuple[float, ...]], strength: float, *_: object) -> tuple[Array, Array]:
-        maps = learned(*arm, BATCH, LENGTHS)[steps][arm[1].index(strength)]
+        maps = learned(*arm, BATCH, LENGTHS)[steps].last[arm[1].index(strength)]
         by, report = (np.stack([linear.recall_at_1(items @ one) for one in maps]) for items in linear.data(STARTS)[1:])
         return by, report
 
@@ -109,7 +124,7 @@ def best(maps: Tensor) -> tuple[Tensor, Array]:
 @functools.cache
 def maps_of(temperature: float) -> Tensor:
     """The maps that the longer training gives each start at this temperature."""
-    return best(learned(smooth_ap, TEMPERATURES, BATCH, LENGTHS)[max(LENGTHS)][TEMPERATURES.index(temperature)])[0]
+    return best(learned(smooth_ap, TEMPERATURES, BATCH, LENGTHS)[max(LENGTHS)].last[TEMPERATURES.index(temperature)])[0]
 
 
 @functools.cache
@@ -137,27 +152,52 @@ def seen(maps: Tensor, size: int, temperature: float, items: int = 512) -> dict[
 
 def trade_table() -> str:
     """By temperature, before and after the longer training: what is seen in new batches, and R@1."""
-    curve = dict(zip(TEMPERATURES, temperatures(max(LENGTHS)).curve("Smooth-AP"), strict=True))
-    lines = ["          value off       P±            stuck         R@1    less that at 0.1"]
-    for t, recall in curve.items():
+    curves = [
+        dict(zip(TEMPERATURES, temperatures(n).curve("Smooth-AP"), strict=True)) for n in (max(LENGTHS), min(LENGTHS))
+    ]
+    lines = ["                                                      R@1 less that at 0.1"]
+    lines += [
+        f"          value off       P±            stuck         after {max(LENGTHS)} steps    after {min(LENGTHS)}"
+    ]
+    for t in TEMPERATURES:
         both = [seen(maps, BATCH, t) for maps in (linear.start_weights(STARTS), maps_of(t))]
         cells = "".join(f"{one[key].mean():7.3f}" for key in ("off", "share", "stuck") for one in both)
-        against = interval(recall - curve[0.1], len(curve) - 1) if t != 0.1 else ""
-        lines.append(f"{t:<7g}{cells}  {recall.mean():.3f}  {against}".rstrip())
+        less = (str(interval(of[t] - of[0.1], len(TEMPERATURES) - 1)) for of in curves if t != 0.1)
+        lines.append(f"{t:<7g}{cells}  {'  '.join(less)}".rstrip())
     return "\n".join(lines)
 
 
 def run_table() -> str:
     """Runs with small and large batches, shown new batches of their own size at the end, and their gaps."""
     few, many = looks = (IMAGES // LARGE, IMAGES // SMALL)
-    lines, keys = ["τ      batch steps    P      P±     none   stuck   R@1"], ("P", "share", "nobody", "stuck", "R@1")
+    lines = ["τ      batch steps    P      P±     none   stuck   R@1   averaged"]
+    keys, judged = ("P", "share", "nobody", "stuck", "R@1", "averaged"), ("P", "share", "R@1", "averaged")
     for row, t in enumerate(TWO):
         found = {}
         for size, steps in ((SMALL, few), (SMALL, many), (LARGE, few)):
-            maps, recall = best(learned(smooth_ap, TWO, size, looks if size == SMALL else looks[:1])[steps][row])
-            end = found[size, steps] = {**seen(maps, size, t), "R@1": recall}
+            made = learned(smooth_ap, TWO, size, looks if size == SMALL else looks[:1])[steps]
+            (maps, recall), (_, averaged) = (best(of[row]) for of in made)
+            end = found[size, steps] = {**seen(maps, size, t), "R@1": recall, "averaged": averaged}
             lines.append(f"{t:<6g} {size:5} {steps:5}" + "".join(f"{end[key].mean():7.3f}" for key in keys))
         for what, steps in (("items", many), ("steps", few)):
-            gaps = (interval(found[LARGE, few][key] - found[SMALL, steps][key], 12) for key in ("P", "share", "R@1"))
-            lines.append("  {} less {}, as many {}: P {}, P± {}, R@1 {}".format(LARGE, SMALL, what, *gaps))
+            gaps = (interval(found[LARGE, few][key] - found[SMALL, steps][key], 16) for key in judged)
+            lines.append(
+                "  {} less {}, as many {}: P {}, P± {},\n    R@1 {}, averaged {}".format(LARGE, SMALL, what, *gaps)
+            )
     return "\n".join(lines)
+
+
+def apart(share: float, size: int) -> float:
+    """P without the pairs of an item with itself, which are one in `size` of all, and always in the region."""
+    return (size * share - 1) / (size - 1)
+
+
+def leave_a_point(distance: float = 1e-3, temperature: float = 0.01) -> dict[int, float]:
+    """The loss, by steps of Adam, of free embeddings that begin near one point: eight classes of four."""
+    around = torch.randn(33, 16, generator=torch.Generator().manual_seed(0))
+    label = torch.arange(8).repeat_interleave(OF_EACH)
+    loss = OnEmbeddings(SmoothAPLoss(temperature))
+    start = around[0] + distance * around[1:]
+    trained = descend(start, (0.01,), range(100), lambda free, _: loss(free[0], label))
+    places = {0: start} | {step: free[0] for step, free in enumerate(trained, start=1) if step in (20, 100)}
+    return {step: float(loss(place, label)) for step, place in places.items()}

@@ -27,7 +27,7 @@ Part = tuple[
     str, float, float, float, dict[str, Any]
 ]  # of a rule: metric, mean, half-width and threshold in points, its runs
 IS = {ABOVE: "is above", BELOW: "is below", EQUAL: "is level with", OPEN: "cannot be told from"}
-HOLDS, FALLS, ALIKE, UNTOLD = "holds", "falls", "no difference that matters", "cannot be told"
+HOLDS, FALLS, ALIKE, UNTOLD = "holds", "falls", "too small to matter", "cannot be told"
 COUNTED = {"holds": HOLDS, "falls": FALLS, "alike": ALIKE, "open": UNTOLD}
 
 
@@ -61,8 +61,12 @@ class Found:
         return ALIKE if self.said == EQUAL else UNTOLD
 
     def __str__(self) -> str:
-        less = ", less than matters" if self.said.endswith(FURTHER) else ""
-        asked = f", {self.asked:g} asked for" if self.asked else ""
+        less = ", too small to matter" if self.said.endswith(FURTHER) else ""
+        asked = (
+            f" ({self.asked:+g} is enough)"
+            if self.asked < 0
+            else f" (more than {self.asked:g} asked)" * bool(self.asked)
+        )
         first = ", first round" if self.first else ""
         said = f"{self.metric} {self.mean:+.2f}\u00a0±\u00a0{self.half_width:.2f}{asked}{less}{first}"
         return said.replace("-", "−").replace("H−AP", "H-AP")

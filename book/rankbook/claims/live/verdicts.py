@@ -17,17 +17,17 @@ MADE_UP = {"freedom": 3, "different": 0.05, "equal": 0.05, "delta": 1, "search":
 SETTINGS = {**RUN, "factor": 1, "log_alpha": -1.30103, "kept": 1, "row": 1, "at": 1, "open": "", "bet": "", "turn": 0}
 START = {**SETTINGS, "rows": [{**MADE_UP, **one} for one in EXAMPLE]}
 ALPHA, LEAST, STEPS, GRID = 0.05, 0.3, 42, 180
-#: On paper stands what all runs say, and what falls first.
+#: On paper stands what all runs say, and what is lost first.
 TELLING = {"playing": False, "steps": STEPS, "began": [1, -1.30103, 0]}
 MANY = [3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100, 200, 400, 1000]
-MATTERS = "Grey: less than matters, δ, which decides what is level, and never what is above or below."
+MATTERS = "Grey: too small to matter, within δ. It decides what is level, and never what is above or below."
 KINDS = {"above": "positive", "below": "negative", "level": "ahead", "cannot be told": "grey"}
 LEFT, RIGHT, FAR, TOP, PITCH = 268, 470, 30, 106, 18
 KEPT: dict[str, list[object]] = {"of": [], "first": []}  # what fell first, of the settings of the last run
 
 
 def verdicts(state):
-    """Which verdict falls first? Bet, take runs away, then drag what else decides."""
+    """Which verdict is lost first? Bet, take runs away, then drag what else decides."""
     of = [state["factor"], state["log_alpha"], state["turn"]]
     gone = run(state, STEPS, of)
     over, just = gone["steps"] == STEPS, state["playing"] and state["tick"]
@@ -64,7 +64,9 @@ def verdicts(state):
     bets, field = {} if state["guess"] == "skip" else {"guess": "row"}, [0, TOP - 9, 480, PITCH * len(found)]
     handles.append(handle("Ring", 14, y, says, moves, bets, field))
     marks.append(dot(14, y, "found", 5))
-    question = ask("Which falls first if runs are taken away? Put the ring on it, or", [], "", ["so"] if over else [])
+    question = ask(
+        "Which verdict is lost first if runs are taken away? Put the ring on it, or", [], "", ["so"] if over else []
+    )
     others = button("Other runs first", {"turn": state["turn"] + 1})
     buttons = [run_button(shown, STEPS, "Take runs away"), others]
     said = [fall_said(first, bet, state["guess"]) if over else "", detail(opened, found, alpha)]
@@ -138,7 +140,7 @@ def fell_first(state, settings, alpha):
 def fall_said(first, bet, guess):
     """What fell first, and whether that was the reader's bet."""
     names = " and ".join([f"“{name}”" for name in first[1:]])
-    told = f"First to fall, with {first[0]:d} % of the runs: {names}." if first else "No verdict fell."
+    told = f"Lost first, with {first[0]:d} % of the runs: {names}." if first else "No verdict was lost."
     right = bet in first[1:]
     return told + (f" You bet on “{bet}”: {'right' if right else 'no'}." if guess == "row" and bet else "")
 
@@ -183,7 +185,7 @@ def detail(opened, found, alpha):
     """What is known of the open row, and how many runs would decide it."""
     for one in found:
         if one["row"] == opened:
-            little = ", less than matters" if one["little"] else ""
+            little = ", too small to matter" if one["little"] else ""
             told = f"{one['plus']} − {one['minus']}: {one['metric']} {one['mean']:+.2f} ± {one['half']:.2f}"
             return f"{told} by {counted(len(one['used']), 'run')}{little}; {needed(one, alpha)}"
     return ""

@@ -169,18 +169,20 @@ def ap(scores: Array) -> Array:
     return average_precision(rows, torch.from_numpy(relevant(scores.shape[-1])).expand_as(rows)).double().numpy()
 
 
-def contest(steps: int, margins: Sequence[float] = (0.0, 0.1), falling: bool = False) -> Comparison:
+def contest(
+    steps: int, margins: Sequence[float] = (0.0, 0.1), *, falling: bool = False, apart: float = APART
+) -> Comparison:
     """AP with and without a margin after so many steps, each start with the λ and the rate that it has chosen."""
     every = np.array([(m, lam, rate) for m in margins for lam in LAMS for rate in RATES])
-    weights = train(*map(tuple, every.T), falling=falling).weights[[0, steps // EVERY]]
-    chosen_by, reported = (ap(np.einsum("lksd,snd->lksn", weights, unseen(seed=s))) for s in (98, 99))
+    weights = train(*map(tuple, every.T), falling=falling, apart=apart).weights[[0, steps // EVERY]]
+    chosen_by, reported = (ap(np.einsum("lksd,snd->lksn", weights, unseen(apart, s))) for s in (98, 99))
     places = {tuple(setting): k for k, setting in enumerate(every.tolist())}
 
     def looked_up(margin: float, lam: float, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
         k = [places[margin, lam, rate] for rate in rates]
         return chosen_by[1, k], reported[1, k]
 
-    baselines = {"untrained": reported[0, 0], "the first feature": ap(unseen()[..., 0])}
+    baselines = {"untrained": reported[0, 0], "the first feature": ap(unseen(apart)[..., 0])}
     arms = {f"margin {margin:g}" if margin else "no margin": margin for margin in margins}
     return compare(looked_up, arms, baselines, LAMS, rates=RATES, ceilings=["the first feature"])
 

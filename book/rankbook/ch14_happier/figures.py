@@ -132,8 +132,8 @@ def arrows(axes: Axes, scores: Tensor, relevance: Tensor, pushes: Tensor) -> Non
 def scorers() -> Figure:
     """H-AP of linear scorers by HAPPIER's steps and by blackbox ranks, over the strength of each."""
     figure, axes = style.figure(height=4.3)
-    colours = (style.BLUE, style.SKY, style.ORANGE, style.GREEN, style.PURPLE)
-    lines = zip(study.ARMS, colours, ("o-", "s--", "^-.", "D-", "v:"), strict=True)
+    colours = (style.BLUE, style.SKY, style.ORANGE, style.RED, style.GREEN, style.PURPLE)
+    lines = zip(study.ARMS, colours, ("o-", "s--", "^-.", "P--", "D-", "v:"), strict=True)
     found = study.scorers()
     facts = found.draw(
         axes, {arm: {"color": colour, "marker": line[0], "linestyle": line[1:]} for arm, colour, line in lines}

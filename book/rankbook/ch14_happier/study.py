@@ -12,8 +12,9 @@ from rankbook.kit.compare import Comparison, Interval, interval
 from rankbook.kit.scorers import MANY, Arm, Task
 from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
-from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
+from rankedu.rankers import PRESETS, BlackboxRanker, SigmoidRanker, SupremumRanker
 from ranklab import CHECKOUT
+from ranklab.claims.answers import all_answers
 from ranklab.runs import Record, collect_runs
 
 
@@ -40,9 +41,9 @@ def draws(spread: float, rankings: int = 4000, n: int = 8, seed: int = 0) -> tup
 
 
 @functools.cache
-def broken_share(preset: str, spread: float, fifth: int | None = None) -> float:
-    """Share of random rankings of eight items whose loss is below the true one; or of a fifth of them, best first."""
-    scores, relevance = draws(spread)
+def broken_share(preset: str, spread: float, fifth: int | None = None, n: int = 8) -> float:
+    """Share of random rankings of n items whose loss is below the true one; or of a fifth of them, best first."""
+    scores, relevance = draws(spread, n=n)
     true = losses(scores, relevance)
     broken = (losses(scores, relevance, SupremumRanker.preset(preset).step) < true - 1e-12).double()
     return (broken if fifth is None else broken[true.argsort()].chunk(5)[fifth]).mean().item()
@@ -70,6 +71,7 @@ ARMS: dict[str, Arm] = {
     "HAPPIER's step": _wider(),
     "without the line": _wider(rho=0.0),
     "continuous, no bound": _wider(start=0.0),
+    "all by a sigmoid": lambda width: HAPLoss(SigmoidRanker(0.01 * width), within_grad=True),
     "blackbox": lambda lam: HAPLoss(BlackboxRanker(lam * MANY)),
     "blackbox, both": lambda lam: HAPLoss(BlackboxRanker(lam * MANY), within_grad=True),
 }
@@ -77,7 +79,7 @@ ARMS: dict[str, Arm] = {
 
 @functools.cache
 def scorers() -> Comparison:
-    """HAPPIER's step, two variants of it and blackbox ranks, each at its own strength and rate."""
+    """HAPPIER's step, two variants of it, sigmoids and blackbox ranks, each at its own strength and rate."""
     return TASK.compare(ARMS, {name: LAMS if "blackbox" in name else WIDTHS for name in ARMS})
 
 
@@ -105,6 +107,12 @@ def gain(arm: str, other: str, measure: str) -> Interval:
     """By how many points an arm is ahead, paired by seed; the spread of the one search behind them is not in it."""
     values = (np.array([record.metrics[measure] for record in recorded()[name]]) for name in (arm, other))
     return interval(100 * np.subtract(*values))
+
+
+def in_deals(question: str) -> Interval:
+    """What the second round of the claims found in H-AP, in points; the spread of the searches is in it."""
+    answer = all_answers(RECORDS.parent)["hierarchy, in H-AP"][question]
+    return Interval(answer.mean.value, answer.mean.half_width(answer.different))
 
 
 def verdict(preset: str) -> str:

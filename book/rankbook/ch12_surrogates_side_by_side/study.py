@@ -135,7 +135,7 @@ def centred(distortion: float) -> Array:
 
     def ends(lam: float) -> Iterator[tuple[Array, Array]]:
         for z in (y + lam * c / 2, y - lam * c / 2):
-            yield z, ranks_of(z)
+            yield z, ranks_of(z).astype(np.float64)
 
     def values(lam: float) -> Array:
         ahead, behind = ((z * ranks).sum(-1) for z, ranks in ends(lam))

@@ -14,7 +14,6 @@ from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.rankers import PRESETS, BlackboxRanker, SigmoidRanker, SupremumRanker
 from ranklab import CHECKOUT
-from ranklab.claims.answers import all_answers
 from ranklab.runs import Record, collect_runs
 
 
@@ -111,6 +110,8 @@ def gain(arm: str, other: str, measure: str) -> Interval:
 
 def in_deals(question: str) -> Interval:
     """What the second round of the claims found in H-AP, in points; the spread of the searches is in it."""
+    from ranklab.claims.answers import all_answers  # it reads pages of the book, which a chapter alone can do without
+
     answer = all_answers(RECORDS.parent)["hierarchy, in H-AP"][question]
     return Interval(answer.mean.value, answer.mean.half_width(answer.different))
 

@@ -62,11 +62,7 @@ class Found:
 
     def __str__(self) -> str:
         less = ", too small to matter" if self.said.endswith(FURTHER) else ""
-        asked = (
-            f" ({self.asked:+g} is enough)"
-            if self.asked < 0
-            else f" (more than {self.asked:g} asked)" * bool(self.asked)
-        )
+        asked = f" ({self.asked:+g} is enough)" if self.asked else ""
         first = ", first round" if self.first else ""
         said = f"{self.metric} {self.mean:+.2f}\u00a0±\u00a0{self.half_width:.2f}{asked}{less}{first}"
         return said.replace("-", "−").replace("H−AP", "H-AP")

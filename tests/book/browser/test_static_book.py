@@ -1,6 +1,7 @@
 """The static book as a reader meets it: from the file system, offline, by keyboard, on a phone and on a desk."""
 
 import json
+import re
 
 import pikepdf
 import pytest
@@ -133,7 +134,10 @@ def slides(page) -> list[int]:
 def test_the_report_of_the_claims_is_printed_on_four_pages(chromium, tmp_path):
     made = paper.printed("claims-report", tmp_path / "report.pdf")
     with pikepdf.open(made) as pdf:
-        assert len(pdf.pages) == 4, "one less has lost its table"
+        assert len(pdf.pages) == 4
+    pages = ((walk.HTML / f"{name}.html").read_text(encoding="utf-8") for name in ("claims", "claims-report"))
+    there, printed = (re.findall(r'<table class="[^"]*\bsentences\b.*?</table>', page, re.DOTALL) for page in pages)
+    assert printed == there and printed[0].count("<tr") > 20, "each sentence of the claims is in the report"
     with pytest.raises(SystemExit, match="page must be one of the built book"):
         paper.printed("claims-reports", tmp_path / "report.pdf")
 

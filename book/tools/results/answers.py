@@ -1,5 +1,6 @@
 """What stands at the head of the page of the claims, in words of `book/data/claims_in_words.yml`."""
 
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,9 +24,12 @@ from tools.results.papers import markdown
 from tools.site.explorables import live_markup
 
 WORDS = Path(__file__).resolve().parents[2] / "data" / "claims_in_words.yml"
+RECALL = "rambo_log"
 Part = tuple[
     str, float, float, float, dict[str, Any]
 ]  # of a rule: metric, mean, half-width and threshold in points, its runs
+#: A paper, what it says, and what was found in each metric in which it was asked.
+Told = tuple[str, str, list["Found"]]
 IS = {ABOVE: "is above", BELOW: "is below", EQUAL: "is level with", OPEN: "cannot be told from"}
 HOLDS, FALLS, ALIKE, UNTOLD = "holds", "falls", "too small to matter", "cannot be told"
 COUNTED = {"holds": HOLDS, "falls": FALLS, "alike": ALIKE, "open": UNTOLD}
@@ -44,6 +48,7 @@ class Found:
     first: bool  #: of the first round, widened by what another search would have changed
     asked: float = 0.0  #: what the difference must be larger than
     row: str = ""  #: what is compared, in a few words
+    arms: tuple[str, ...] = ()  #: of the second round: the first, and those of which it is the less
     #: What the picture judges again by fewer runs: `rankbook.claims.live.verdicts`.
     by_run: Mapping[str, Any] = field(default_factory=dict)
 
@@ -62,16 +67,14 @@ class Found:
 
     def __str__(self) -> str:
         less = ", too small to matter" if self.said.endswith(FURTHER) else ""
-        asked = f" ({self.asked:+g} is enough)" if self.asked else ""
+        asked = f" (as well is {self.asked:+g} or more)" if self.asked else ""
         first = ", first round" if self.first else ""
         said = f"{self.metric} {self.mean:+.2f}\u00a0±\u00a0{self.half_width:.2f}{asked}{less}{first}"
         return said.replace("-", "−").replace("H−AP", "H-AP")
 
 
-def clauses(
-    records: Path, claims: Sequence[Claim], said: Verdicts, chosen: Mapping[str, Any]
-) -> list[tuple[str, str, list[Found]]]:
-    """Each that has an answer: the paper, what it says, and what was found in each metric in which it was asked.
+def clauses(records: Path, claims: Sequence[Claim], said: Verdicts, chosen: Mapping[str, Any]) -> list[Told]:
+    """Each that has an answer.
 
     Of the first round it takes what was judged of the claims, and what the searches of its arms chose.
     """
@@ -83,6 +86,7 @@ def clauses(
     return [clause for clause in told if clause[2]]
 
 
+@functools.cache
 def _words() -> dict[str, Any]:
     return yaml.safe_load(WORDS.read_text(encoding="utf-8"))
 
@@ -104,12 +108,14 @@ def _clause(
         of = {"values": answer.by_deal, "error": answer.mean.error, "freedom": answer.mean.freedom, "search": 0.0}
         of |= {"different": answer.different, "equal": answer.equal, "delta": answer.delta or 0.0}
         bar = -(answer.delta or 0.0) if clause.get("par") else 0.0
-        yield Found(*sides, metric, answer.mean.value, half, answer.said, False, bar, row, of)
+        asks = families[family][name]
+        arms = (asks["plus"], *asks["minus"]) if "plus" in asks else ()
+        yield Found(*sides, metric, answer.mean.value, half, answer.said, False, bar, row, arms, of)
     if not asked and clause.get("first", [""])[0] in first:
         name, part = clause["first"]
         metric, mean, half, bar, of = first[name][part]
         said = OPEN if abs(mean) <= half else ABOVE if mean > 0 else BELOW
-        yield Found(*sides, metric, mean, half, said, True, bar, clause["row"], of)
+        yield Found(*sides, metric, mean, half, said, True, bar, clause["row"], (), of)
 
 
 def _first(claim: Claim, said: Verdicts, chosen: Mapping[str, Any], deltas: Mapping[str, float]) -> Iterator[Part]:
@@ -144,7 +150,7 @@ def _rounded(value: Any) -> Any:
     return [round(one, 4) for one in value] if isinstance(value, list) else float(f"{value:.6g}")
 
 
-def take_home(told: Sequence[tuple[str, str, list[Found]]], records: Path) -> str:
+def take_home(told: Sequence[Told], records: Path) -> str:
     """The conditions, and what to take home of them, in Markdown.
 
     Raises:
@@ -157,16 +163,50 @@ def take_home(told: Sequence[tuple[str, str, list[Found]]], records: Path) -> st
             raise ValueError(f"take_home in {WORDS.name} must say what was found of {', '.join(moved)}: {one['say']}")
     sized = {row: f"{abs(one.mean):.2f}\u00a0±\u00a0{one.half_width:.2f}" for row, one in found.items()}
     said = [one["say"].format(**about, **sized) for one in words["take_home"] if set(one["holds"]) <= set(found)]
-    verdicts = [of[0].verdict for _, _, of in told]
-    counts = {name: verdicts.count(of) for name, of in COUNTED.items()}
-    counted = words["counted"].format(sentences=len(told), **counts)
-    return "\n".join([words["lead"].format(**about), "", *(f"1. {one}" for one in said), "", counted, ""])
+    whole = [_whole(under) for under in _sentences(told)]
+    counted = words["counted"].format(sentences=len(whole), **{name: whole.count(of) for name, of in COUNTED.items()})
+    parts = [words["lead"].format(**about), "\n".join(f"1. {one}" for one in said)]
+    if reached := _reached(told, records):
+        parts += [words["reached"].format(), markdown(reached, 1)]
+    return "\n\n".join([*parts, counted, ""])
 
 
-def table(told: Sequence[tuple[str, str, list[Found]]], records: Path) -> str:
+def _sentences(told: Sequence[Told]) -> list[list[Told]]:
+    """What is told of each sentence of a paper: of the sentence itself, and under the conditions that go on from it."""
+    of: list[list[Told]] = []
+    for one in told:
+        if one[1].startswith("…") and of:
+            of[-1].append(one)
+        else:
+            of.append([one])
+    return of
+
+
+def _whole(under: Sequence[Told]) -> str:
+    """What becomes of a sentence under all of its conditions."""
+    verdicts = [of[0].verdict for _, _, of in under]
+    return FALLS if FALLS in verdicts else verdicts[0] if len(set(verdicts)) == 1 else UNTOLD
+
+
+def _reached(told: Sequence[Told], records: Path) -> list[dict[str, str]]:
+    """R@1 of the losses that have been searched for, and what was found of each beside the recall loss."""
+    names, means, rows = _words()["names"], _means(records), []
+    held = {frozenset(one.arms): one for _, _, of in told for one in of if one.metric == "R@1" and one.arms}
+    for arm in sorted((arm for arm in means if arm in METHODS), key=lambda arm: -means[arm]):
+        one = held.get(frozenset({RECALL, arm}))
+        side = 1 if one and one.arms[0] == arm else -1
+        less = f"{side * one.mean:+.2f}\u00a0±\u00a0{one.half_width:.2f}".replace("-", "−") if one else "–"
+        rows.append(
+            {"loss": names.get(arm, METHODS[arm].title), "R@1": f"{means[arm]:.1f}", "less the recall loss": less}
+        )
+    return rows
+
+
+def table(told: Sequence[Told], records: Path) -> str:
     """What becomes of each sentence of a paper, the clearest first, and what the words mean, in Markdown."""
     rows, order = [], list(COUNTED.values())
-    for paper, claim, of in sorted(told, key=lambda one: (order.index(one[2][0].verdict), one[2][0].first)):
+    groups = sorted(_sentences(told), key=lambda under: (order.index(_whole(under)), under[0][2][0].first))
+    for paper, claim, of in (one for under in groups for one in under):
         here = ", ".join(dict.fromkeys(one.verdict for one in of))
         here = here if here == UNTOLD else f"**{here}**"
         rows.append({"by": paper, "what the paper says": claim, "here": here, "points": "; ".join(map(str, of))})
@@ -175,38 +215,47 @@ def table(told: Sequence[tuple[str, str, list[Found]]], records: Path) -> str:
 
 
 def _conditions(records: Path) -> dict[str, Any]:
-    """What all trainings have in common, and what R@1 the losses reach of which nothing is held."""
+    """What all trainings have in common, how far the second round is, and the loss of the highest mean."""
     design, scenes = read_round(records), read_protocol("detection", records)
     of = plan("retrieval", preset=design.presets["retrieval"]).parameters
     steps = plan("detection", preset=scenes.presets["detection"]).parameters["steps"]
     weights = sum(weight.numel() for weight in ConvNet(of["dim"]).parameters())
-    found = networks(records / f"claims_{ROUNDS[0]}.jsonl")
-    means = {
+    means, names = _means(records), _words()["names"]
+    top = max((arm for arm in means if arm in METHODS), key=lambda arm: means[arm], default=RECALL)
+    rounds = [read_round(records, name) for name in ROUNDS]
+    about = {"weights": weights, "scene_steps": steps, "without": f"{means.get('rambo_log without margin', 0.0):.1f}"}
+    top = names.get(top, METHODS[top].title)
+    about |= {"top": top[0].upper() + top[1:], "families": sum(len(one.families) for one in rounds)}
+    done = {arm for arm, _ in networks(records / f"claims_{ROUNDS[0]}.jsonl")}
+    about |= {"planned": len(design.arms), "done": len(done)}
+    return about | {name: of[name] for name in ("steps", "batch_size")}
+
+
+def _means(records: Path) -> dict[str, float]:
+    """R@1 in percent of the arms that are done, of the networks that were chosen by it, over the deals."""
+    found, deals = networks(*(records / f"claims_{name}.jsonl" for name in ROUNDS)), read_round(records).deals
+    return {
         arm: 100 * float(np.mean([float(one.metrics["R@1"] or 0.0) for one in by_deal.values()]))
         for (arm, chosen), by_deal in found.items()
-        if chosen == "R@1" and len(by_deal) == design.deals
+        if chosen == "R@1" and len(by_deal) == deals
     }
-    names = _words()["names"]
-    losses = sorted((arm for arm in means if arm in METHODS), key=lambda arm: -means[arm])
-    reached = ", ".join(f"{names.get(arm, METHODS[arm].title)} {means[arm]:.1f}" for arm in losses)
-    bare = means.get("rambo_log without margin", 0.0)
-    about = {"weights": weights, "scene_steps": steps, "reached": reached, "without": f"{bare:.1f}"}
-    return about | {name: of[name] for name in ("steps", "batch_size")}
 
 
 def by_another_search(part: Mapping[str, Any], chosen: Mapping[str, Any]) -> float | None:
     """Twice the standard deviation of a difference, on `val`, if the trials of both sides were drawn anew.
 
-    None where the sides are no two searches, or there are no trials.
+    A side that takes its settings from the search of the other one is taken to move as much, and by itself. None where
+    neither side was searched for.
     """
     if "plus" not in part or "minus" not in part:
         return None
     metric = part["metric"]
     best = max(part["minus"], key=lambda name: chosen[name].get("val", {}).get(metric, chosen[name].get("value", 0.0)))
     sides = [chosen[name].get("trials") for name in (part["plus"], best)]
-    if not all(sides):
+    if not any(sides):
         return None
-    return 2 * math.hypot(*(redrawn([trial["value"] for trial in trials]) for trials in sides))
+    moved = [redrawn([trial["value"] for trial in trials]) for trials in sides if trials]
+    return 2 * math.hypot(moved[0], moved[-1])
 
 
 def unit(part: Mapping[str, Any]) -> str:

@@ -77,6 +77,18 @@ def devices() -> str:
     )
 
 
+def presets() -> str:
+    """The gradient of the identity less the interpolation, both with their presets."""
+    found = networks(*(RECORDS / f"claims_{name}.jsonl" for name in ROUNDS))
+    said = []
+    for metric in ("R@1", "mAP@R"):
+        plus, minus = found["identity", DEFAULT], found["rambo_log", DEFAULT]
+        of_deals = [100 * (float(plus[k].metrics[metric] or 0) - float(minus[k].metrics[metric] or 0)) for k in plus]
+        mean = mean_of_deals(of_deals)
+        said.append(f"{mean.value:+.2f} ± {mean.half_width(0.05):.2f} of {metric}".replace("-", "−"))
+    return f"{' and '.join(said)} (95 %, by deal).\n"
+
+
 def _from_other_starts(design: Round, found: Records) -> list[str]:
     """The arms that begin at none of the starts at which those of a GPU do; one that comes after another, as that."""
     records = [record for of in found.values() for record in of.values()]

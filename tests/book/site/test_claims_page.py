@@ -119,6 +119,32 @@ def test_a_sentence_holds_if_the_whole_interval_lies_where_it_wants_it(verdict, 
     assert one.verdict == verdict
 
 
+def test_a_sentence_under_several_conditions_falls_with_one_and_holds_with_all():
+    up, down, wide = found(5, ABOVE), found(-5, BELOW), found(0.3, OPEN)
+    told = [("A", "x", [up]), ("A", "… y", [wide]), ("B", "z", [wide]), ("B", "… u", [down]), ("C", "v", [up])]
+    home, table = answers.take_home(told, claims.RECORDS), answers.table(told, claims.RECORDS)
+    assert "3 sentences" in home and "1 hold here under each, 1 fall under one or more" in home and "of 1 it" in home
+    assert [line.split(" | ")[1] for line in table.splitlines() if " | " in line][1:] == ["v", "z", "… u", "x", "… y"]
+
+
+def test_the_list_at_the_head_is_of_the_networks_chosen_by_r1_and_of_the_answers():
+    chosen, listed = later.of_round(ROUNDS[0]), answers._reached([], claims.RECORDS)
+    mean = np.mean([100 * record.metrics["R@1"] for record in chosen["fast_ap", "R@1"].values()])
+    one = answers.Found("A", "B", "R@1", -1.25, 0.5, BELOW, False, arms=("rambo_log", "fast_ap"))
+    cells = {row["loss"]: row for row in answers._reached([("RaMBO", "", [one])], claims.RECORDS)}
+    assert cells["FastAP"]["R@1"] == f"{mean:.1f}" and {row["less the recall loss"] for row in listed} == {"–"}
+    assert cells["FastAP"]["less the recall loss"] == "+1.25\u00a0±\u00a00.50"
+    assert cells["ROADMAP"]["less the recall loss"] == "–", "it was not held against the recall loss"
+
+
+def test_a_side_without_a_search_of_its_own_moves_as_much_as_the_one_whose_settings_it_has():
+    tried = [{"value": value} for value in (0.1, 0.2, 0.4)]
+    part = {"plus": "a fifth", "minus": ["found"], "metric": "AP50"}
+    moved = answers.by_another_search(part, {"a fifth": {}, "found": {"trials": tried}})
+    assert moved == pytest.approx(2 * np.sqrt(2) * redrawn([0.1, 0.2, 0.4]))
+    assert answers.by_another_search(part, {"a fifth": {}, "found": {}}) is None
+
+
 def test_what_is_to_be_taken_home_is_refused_when_the_records_say_otherwise():
     rows = {row: verb for one in answers._words()["take_home"] for row, verb in one["holds"].items()}
     kept = [("RaMBO", "", [found(5 if verb == "is above" else -5, verb[3:], row=row)]) for row, verb in rows.items()]

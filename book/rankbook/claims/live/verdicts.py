@@ -20,8 +20,9 @@ ALPHA, LEAST, STEPS, GRID = 0.05, 0.3, 42, 180
 #: On paper stands what all runs say, and what is lost first.
 TELLING = {"playing": False, "steps": STEPS, "began": [1, -1.30103, 0]}
 MANY = [3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100, 200, 400, 1000]
-MATTERS = "Grey: too small to matter, within δ. It decides what is level, and never what is above or below."
-KINDS = {"above": "positive", "below": "negative", "level": "ahead", "cannot be told": "grey"}
+LITTLE = "too small to matter"
+MATTERS = "Grey: too small to matter, within δ. It never decides what is above or below."
+KINDS = {"above": "positive", "below": "negative", LITTLE: "ahead", "cannot be told": "grey"}
 LEFT, RIGHT, FAR, TOP, PITCH = 268, 470, 30, 106, 18
 KEPT: dict[str, list[object]] = {"of": [], "first": []}  # what fell first, of the settings of the last run
 
@@ -113,9 +114,9 @@ def judged(one, kept, factor, alpha, turn):
     values = [one["values"][k] for k in order[:n]]
     middle = mean(values)
     half, near = widths(one, variance(values), n, alpha)
-    level = abs(middle) + near < factor * one["delta"]
-    kind = ("above" if middle > 0 else "below") if abs(middle) > half else "level" if level else "cannot be told"
-    told = {"mean": middle, "half": half, "kind": kind, "little": level and kind != "level"}
+    within = abs(middle) + near < factor * one["delta"]
+    kind = ("above" if middle > 0 else "below") if abs(middle) > half else LITTLE if within else "cannot be told"
+    told = {"mean": middle, "half": half, "kind": kind, "little": within and kind != LITTLE}
     told = {**told, "band": factor * one["delta"]}
     return {**one, **told, "used": values, "dropped": [one["values"][k] for k in order[n:]]}
 
@@ -174,7 +175,7 @@ def row_marks(one, y, opened, fell):
         marks.append(dot(x, y, kind, 5))
     elif one["kind"] == "below":
         marks.append(bar(x - 4.5, y - 4.5, 9, 9, kind))
-    elif one["kind"] == "level":
+    elif one["kind"] == LITTLE:
         marks.append(polygon([(x - 6, y), (x, y - 6), (x + 6, y), (x, y + 6)], kind))
     else:
         marks.append(dot(x, y, "hollow", 4))
@@ -192,7 +193,7 @@ def detail(opened, found, alpha):
 
 
 def needed(one, alpha):
-    """Whether its runs decide it; if not, how many of this mean and spread would, for a side or for level."""
+    """Whether its runs decide it; if not, how many of this mean and spread would, for a side or for neither."""
     if one["kind"] != "cannot be told":
         return f"decided: {one['kind']}."
     middle, spread, enough = abs(mean(one["values"])), variance(one["values"]), []

@@ -39,6 +39,7 @@ def test_the_walk_goes_down_along_edges_to_the_ranking():
         assert (path[0], path[-1]) == (start, lowest)
     told = style.description(explorables.permutahedron_solid())
     assert "6 edges, saving 0.2, 0.5, 0.3, 0.7, 0.5, 0.2" in told, "the highest corner passes every price once"
+    assert "From 3 1 4 2 at" in told and "to 2 4 1 3 at" in told
 
 
 def cost(y, ranks):

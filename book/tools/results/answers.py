@@ -190,12 +190,17 @@ def _whole(under: Sequence[Told]) -> str:
 
 def _reached(told: Sequence[Told], records: Path) -> list[dict[str, str]]:
     """R@1 of the losses that have been searched for, and what was found of each beside the recall loss."""
-    names, means, rows = _words()["names"], _means(records), []
-    held = {frozenset(one.arms): one for _, _, of in told for one in of if one.metric == "R@1" and one.arms}
+    names, means = _words()["names"], _means(records)
+    rows: list[dict[str, str]] = []
+    asked = [one for _, _, of in told for one in of if one.metric == "R@1" and RECALL in one.arms]
     for arm in sorted((arm for arm in means if arm in METHODS), key=lambda arm: -means[arm]):
-        one = held.get(frozenset({RECALL, arm}))
-        side = 1 if one and one.arms[0] == arm else -1
-        less = f"{side * one.mean:+.2f}\u00a0±\u00a0{one.half_width:.2f}".replace("-", "−") if one else "–"
+        of_arm = [one for one in asked if arm in one.arms and arm != RECALL]
+        one = min(of_arm, key=lambda one: len(one.arms), default=None)  # with the fewest others
+        less = "–"
+        if one and len(one.arms) < 4:
+            side = -1 if one.arms[0] == RECALL else 1
+            less = f"{side * one.mean:+.2f}\u00a0±\u00a0{one.half_width:.2f}".replace("-", "−")
+            less += " (better of two)" if len(one.arms) == 3 else ""
         rows.append(
             {"loss": names.get(arm, METHODS[arm].title), "R@1": f"{means[arm]:.1f}", "less the recall loss": less}
         )

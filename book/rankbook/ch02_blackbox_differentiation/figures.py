@@ -106,8 +106,8 @@ def nonlinear_loss() -> Figure:
     truth, patched = study.log_rank(ranks_of(line)), study.linearised(line, lam)
     here = 0.62
     frozen = study.linearised(line, lam, study.NONLINEAR["scores"] + here * study.NONLINEAR["direction"])
-    jump = np.abs(np.diff(patched))
-    gaps = np.flatnonzero(jump > 0.01)
+    gaps = np.flatnonzero(np.diff(truth))  # another stair, another c
+    jump = np.abs(np.diff(patched))[gaps]
     broken: Any = patched.copy()
     broken[gaps] = np.nan
     made, axes = style.figure(height=3.9)

@@ -57,7 +57,7 @@ def along_line(direction: Array, lam: float) -> dict[str, Array]:
     "Let the curve agree with the loss on 95 % of the line.",
     lambda at: at.share >= 0.95,
     "On {share:.0%}, at λ = {lam:g}. The ramps are as high as the stairs, and the shorter λ is, the narrower and "
-    "steeper they get, here up to a slope of {steepest:.0f}. Each begins before its edge: the average looks ahead.",
+    "steeper they get, here up to a slope of {steepest:.0f}. Each lies on the higher side of its edge.",
 )
 @goal(
     "Let it agree with the loss nowhere: no bar at all.",

@@ -74,11 +74,13 @@ def lower_envelope() -> Figure:
 def strength_tradeoff() -> Figure:
     """Faithful or informative: what a small and a large λ give up."""
     lams = np.geomspace(1e-2, 1e2, 41)
-    share, length = study.strength_sweep(lams)
+    share, length, between = study.strength_sweep(lams)
     moved = length / (1 - share)
     made, (left, right) = style.figure(1, 2, width=7.0, height=3.3)
-    left.semilogx(lams, 100 * share, color=style.GREEN)
-    left.set(xlabel="λ", ylabel="scores where $f_\\lambda=f$ (%)", ylim=(-3, 103))
+    left.semilogx(lams, 100 * share, color=style.GREEN, label="$f_\\lambda=f$")
+    left.semilogx(lams, 100 * between, color=style.BLUE, label="neither $\\mathbf{s}$ nor $\\mathbf{s}_\\infty$")
+    left.set(xlabel="λ", ylabel="share of the scores (%)", ylim=(-3, 103))
+    left.legend(loc="upper right", frameon=False)
     right.loglog(lams, moved, color=style.ORANGE, label="where it is not 0")
     right.loglog(lams, length, color=style.RED, label="mean over all scores")
     right.axhline(study.LIMIT, color=style.GREY, ls=":")
@@ -89,7 +91,9 @@ def strength_tradeoff() -> Figure:
     return style.describe(
         made,
         f"""Two panels over λ from {lams[0]:g} to {lams[-1]:g}, for 2000 random score vectors of six items. Left: the
-        share of scores at which the interpolation equals the loss falls from {share[0]:.0%} to {share[-1]:.0%}. Right:
+        share of scores at which the interpolation equals the loss falls from {share[0]:.0%} to {share[-1]:.0%}; that at
+        which the second solution is neither the first nor the one for λ → ∞ has its peak of {between.max():.0%} at λ =
+        {lams[between.argmax()]:.1f}. Right:
         where the gradient is not zero its mean length falls all the way, from {moved[0]:.0f} to {moved[-1]:.2f}; its
         mean length over all scores falls from near a dotted line, its limit {study.LIMIT:.2f}, to {length[-1]:.3f}.""",
     )
@@ -102,8 +106,8 @@ def nonlinear_loss() -> Figure:
     truth, patched = study.log_rank(ranks_of(line)), study.linearised(line, lam)
     here = 0.62
     frozen = study.linearised(line, lam, study.NONLINEAR["scores"] + here * study.NONLINEAR["direction"])
-    jump = np.abs(np.diff(patched))
-    gaps = np.flatnonzero(jump > 0.01)
+    gaps = np.flatnonzero(np.diff(truth))  # another stair, another c
+    jump = np.abs(np.diff(patched))[gaps]
     broken: Any = patched.copy()
     broken[gaps] = np.nan
     made, axes = style.figure(height=3.9)

@@ -58,14 +58,15 @@ def agreeing(solver: Solver, c: Tensor, lams: Sequence[float], points: Tensor) -
     return torch.stack([interpolate(solver, c, lam)(points) > losses - TOLERANCE for lam in lams])
 
 
-def strength_sweep(lams: Array, *, n: int = 6, draws: int = 2000, seed: int = 0) -> tuple[Array, Array]:
-    """For random scores and the mean rank of two items: the share of scores where f_λ = f, the mean gradient length."""
+def strength_sweep(lams: Array, *, n: int = 6, draws: int = 2000, seed: int = 0) -> tuple[Array, Array, Array]:
+    """For random scores, the mean rank of two items: where f_λ = f, mean gradient length, where s_λ is not s or s_∞."""
     scores = np.random.default_rng(seed).standard_normal((draws, n))
     c = np.where(np.arange(n) < 2, 0.5, 0.0)
-    before = ranks_of(scores)
-    gradients = np.stack([(ranks_of(scores + lam * c) - before) / lam for lam in lams])
-    lengths = np.linalg.norm(gradients, axis=-1)
-    return (lengths == 0).mean(axis=-1), lengths.mean(axis=-1)
+    before, last = ranks_of(scores), ranks_of(scores + 1e6 * c)
+    after = np.stack([ranks_of(scores + lam * c) for lam in lams])
+    stays, ended = ((after == ranks).all(axis=-1) for ranks in (before, last))
+    lengths = np.linalg.norm((after - before) / lams[:, None, None], axis=-1)
+    return stays.mean(axis=-1), lengths.mean(axis=-1), (~stays & ~ended).mean(axis=-1)
 
 
 #: What that mean goes to as λ does to 0: 8 pairs, each crosses in λ/2 · 1/(2√π) of the vectors and adds √2/λ.

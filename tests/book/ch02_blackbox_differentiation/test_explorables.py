@@ -3,6 +3,7 @@ import pytest
 import torch
 
 from rankbook.ch02_blackbox_differentiation import explorables, study
+from rankbook.ch02_blackbox_differentiation.live import paths
 from rankedu.blackbox import interpolate
 from rankedu.solvers import assignment, ranking, shortest_path
 
@@ -111,3 +112,21 @@ def test_the_interpolation_needs_a_positive_strength_and_a_linear_loss():
     afresh, frozen = study.linearised(line, 2.0), study.linearised(line, 2.0, line[:1])
     assert np.abs(np.diff(afresh)).max() > 0.1 > 10 * np.abs(np.diff(frozen)).max(), "not linear: it jumps"
     assert abs(study.strength_sweep(np.array([0.01]), draws=400_000)[1].item() - study.LIMIT) < 0.08
+
+
+def test_a_path_that_touches_itself_is_never_learnt_and_every_other_is():
+    random, ends = np.random.default_rng(0), {True: [], False: []}
+    choices = [*random.integers(0, 6, (8, 5)), *np.sort(random.integers(0, 6, (4, 5)))]
+    for chosen in choices:
+        wanted = [*chosen.astype(float), 0.0]
+        mask = paths.mask(wanted)
+        touching = sum(mask[other] for cell in np.flatnonzero(mask) for other in paths.beside(cell)) // 2 >= sum(mask)
+        told = {"state": {**paths.START, "wanted": wanted, "log_lam": 2.0, "guess": "none"}}
+        for _ in range(16):
+            told = paths.paths({**told["state"], "tick": True})
+        ends[touching].append(told["found"])
+    assert len(ends[True]) > 3 < len(ends[False])
+    assert all("touches itself" in one for one in ends[True]), "at no λ"
+    assert all("is the wanted one" in one for one in ends[False]), "as fast as with any other λ"
+    told = paths.paths({**paths.START, "log_lam": -1.0, "guess": "none", "tick": True})
+    assert "λ is too short" in told["found"]

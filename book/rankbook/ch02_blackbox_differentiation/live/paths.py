@@ -1,9 +1,9 @@
-"""Chapter 2: two calls of a solver teach a grid of costs which path is wanted."""
+"""Chapter 2: two calls of a solver teach a grid of costs which path is wanted, in steps of one length."""
 
 from rankbook.kit.live.hands import RUN, along, ask, button, handle, run_button, scene, slider
 from rankbook.kit.live.marks import axes, bar, counted, dot, key, line, scaled, text
 
-SIDE, RATE, STEPS = 6, 0.1, 60
+SIDE, RATE, STEPS, ENDLESS = 6, 0.1, 60, 1000.0
 START = {
     **RUN,
     "costs": [
@@ -35,7 +35,7 @@ def paths(state):
     first = state["first"] if steps else changed(slopes)
     if state["tick"] and steps < STEPS:
         history = [*history, wrong(way, wanted)]
-        costs, steps = [cost - RATE * slope for cost, slope in zip(costs, slopes)], steps + 1
+        costs, steps = [cost - RATE * lam * slope for cost, slope in zip(costs, slopes)], steps + 1
         way, slopes = taught(costs, wanted, lam)
     here, rests = wrong(way, wanted), not any(slopes)
     playing = state["playing"] and steps < STEPS and not (steps and rests)
@@ -67,7 +67,9 @@ def paths(state):
     question = ask("Which cells will change first?", CHANGES, state["guess"], [first] if steps else [])
     found = f"After {counted(steps, 'step')} the found path is the wanted one." if not here else ""
     if here and rests:
-        found = f"Stuck: λ is too short, nothing changes any more. Still {counted(here, 'cell')} wrong."
+        short = any(taught(costs, wanted, ENDLESS)[1])
+        why = "λ is too short" if short else "the wanted path touches itself, and a short cut wins at every λ"
+        found = f"Stuck: {why}. Still {counted(here, 'cell')} wrong."
     end = found if steps and not playing and (rests or steps == STEPS) else ""
     others = wrong(way, shortest_path(START["costs"])) // 2 if not steps else 0
     if others:

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rankbook.kit.compare import Array, Comparison
+from rankbook.kit import scorers
+from rankbook.kit.compare import Array, Comparison, descend
 from rankbook.kit.scorers import MANY, RATES, STARTS, Arm, Task, start_weights
 from rankedu.losses import RecallLoss
 from rankedu.rankers import BlackboxRanker
@@ -58,16 +59,16 @@ def by_step(p: int, n: int) -> Comparison:
 @functools.cache
 def beside(p: int, n: int) -> dict[str, tuple[tuple[float, ...], Array]]:
     """What is compared with it at the rate of 0.03 alone: the steps, and by step what each start reports."""
-    arms = {"with a margin": (arm(p, n, margin=1.0), WITH_MARGIN), "log(1 + r)": (of_log(p, n), STEPS)}
-    lists, shared = task(p, n)[0], len(RATES)  # λ is for that many rates at once
-    train = lambda one, step: lists.train(one, step / shared, (RATE,), STARTS)[1][0]  # noqa: E731
-    return {name: (steps, np.array([train(one, step) for step in steps])) for name, (one, steps) in arms.items()}
+    lists, one, shared = task(p, n)[0], of_log(p, n), len(RATES)  # λ is for that many rates at once
+    logs = [lists.train(one, step / shared, (RATE,), STARTS)[1][0] for step in STEPS]
+    with_margin = [at_one_rate(p, n, step, 1.0, RATE) for step in WITH_MARGIN]
+    return {"with a margin": (WITH_MARGIN, np.array(with_margin)), "log(1 + r)": (STEPS, np.array(logs))}
 
 
-def arm(p: int, n: int, margin: float = 0.0) -> Arm:
-    """The mean rank by the step; step and margin in spreads of the scores before training."""
+def arm(p: int, n: int) -> Arm:
+    """The mean rank by the step, in spreads of the scores before training."""
     _, spread, _ = task(p, n)
-    return lambda step: MeanRank(BlackboxRanker(step * spread * p * MANY), margin * spread)
+    return lambda step: MeanRank(BlackboxRanker(step * spread * p * MANY))
 
 
 def of_log(p: int, n: int) -> Arm:
@@ -76,17 +77,34 @@ def of_log(p: int, n: int) -> Arm:
     return lambda step: RecallLoss(BlackboxRanker(step * spread * p / mean * MANY))
 
 
+@functools.cache
 def at_one_rate(p: int, n: int, step: float | None, margin: float, rate: float, times: int = 1) -> Array:
-    """The mean rank at one rate, by `lam="auto"` where there is no step, after so many times as many iterations."""
+    """The mean rank at one rate, margin in spreads too, by `lam="auto"` without a step, after more iterations."""
     made, spread, _ = task(p, n)
     lam = "auto" if step is None else step * spread * p * MANY / len(RATES)
     made = dataclasses.replace(made, iterations=times * made.iterations)
     return made.train(lambda _: MeanRank(BlackboxRanker(lam), margin * spread), 0.0, (rate,), STARTS)[1][0]
 
 
-def spreads(p: int, n: int, step: float) -> Array:
-    """How far the scores spread after training, as a multiple of before, at each rate; the mean of twelve starts."""
-    made, spread, _ = task(p, n)
-    made = dataclasses.replace(made, metric=lambda scores, _: scores.std(-1))
-    after: Array = made.train(arm(p, n), step, RATES, STARTS)[1].mean(1) / spread
-    return after
+@functools.cache
+def after(p: int, n: int, step: float) -> dict[str, Array]:
+    """What training leaves, (rates, starts): the spread as a multiple of before, how much of their length the weights
+    move in one of the last twenty iterations, and what the last weights report, and their mean over all iterations.
+    """
+    (made, spread, _), criterion = task(p, n), arm(p, n)(step)
+    relevant, x, _ = made.made
+
+    def loss(weights: Tensor, pick: Tensor) -> Tensor:
+        scores = torch.einsum("slif,rsf->rsli", x[torch.arange(STARTS)[:, None], pick], weights).flatten(0, 2)
+        return criterion(scores, relevant.expand_as(scores))
+
+    size, generator = (scorers.ITERATIONS, STARTS, scorers.BATCH), torch.Generator().manual_seed(2)  # as Task.train
+    picks = torch.randint(0, scorers.LISTS[0], size, generator=generator)
+    path = torch.stack(list(descend(start_weights(), RATES, picks, loss)))
+    moved = (path[-20:] - path[-21:-1]).norm(dim=-1) / path[-21:-1].norm(dim=-1)
+    return {
+        "spread": dataclasses.replace(made, metric=lambda scores, _: scores.std(-1)).measure(path[-1], 2) / spread,
+        "moved by an iteration": moved.mean(0).numpy(),
+        "in order, last weights": made.measure(path[-1], 2),
+        "in order, mean weights": made.measure(path.mean(0), 2),
+    }

@@ -48,8 +48,13 @@ def test_pairs_in_order_are_the_mean_rank_and_the_unit_moves_a_relevant_item_by_
 
 def test_a_long_step_draws_the_scores_together_at_a_small_rate_and_a_large_one_or_a_margin_holds_them_apart():
     small, large = study.RATES.index(0.03), study.RATES.index(3.0)
-    long, short = (study.spreads(4, 20, step) for step in (20.0, 0.2))
-    assert long[small] < 0.3 < 1 < short[small] and long[large] > 1
+    (long, moved, last, mean), (short, moved_less, usual, _) = (
+        [values.mean(-1) for values in study.after(4, 20, step).values()] for step in (20.0, 0.2)
+    )
+    assert long[small] < 0.3 < 1 < short[small] and long[large] > 1 and moved[small] > 5 * moved_less[small]
+    assert last[small] < usual[small] - 0.02 and mean[small] > usual[small] - 0.01
+    trained = study.by_step(4, 20).test["mean rank"].mean(-1)
+    assert last == pytest.approx(trained[-1]) and usual == pytest.approx(trained[3])
     ranker, scores, relevant = BlackboxRanker(1.0), torch.tensor([[1.0, 0.0]]), torch.tensor([[True, False]])
     assert study.MeanRank(ranker)(scores, relevant) == 1 < study.MeanRank(ranker, margin=2.0)(scores, relevant)
 

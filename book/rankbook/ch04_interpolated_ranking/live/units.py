@@ -21,12 +21,12 @@ ROWS = [
 ]
 #: λ of the code, items, queries, relevant items: three settings of the paper's retrieval experiments.
 PAPERS = [["Online Products", 4.0, 128, 128, 3], ["In-shop", 0.2, 128, 128, 7], ["CUB-200", 0.2, 128, 128, 3]]
-#: Mean steps of relevant items, in spreads of the scores, that trained alike at one rate in the chapter.
-USEFUL = [0.06, 0.2]
+#: Mean steps of relevant items, in spreads, that trained alike at one rate in the chapter; the least in lists of 200.
+USEFUL, LONGER = [0.06, 0.2], 0.02
 VERDICTS = {
     "short": "short: few items pass another",
     "useful": "in the useful range",
-    "long": "long: the scores may fall together",
+    "long": "long: without a margin scores may fall together",
 }
 LEFT, RIGHT, LOW, HIGH = 128, 366, -4, 3
 
@@ -41,11 +41,12 @@ def units(state):
     irrelevant = n - relevant
     step = paper * factor / (queries * relevant) * mean_coefficient(irrelevant)
     share = step / spread
-    low, high = USEFUL
+    useful = [USEFUL[0] if irrelevant < 100 else LONGER, USEFUL[1]]
+    low, high = useful
     kind = "short" if share < low else "long" if share > high else "useful"
     verdict = VERDICTS[kind]
     shown = {**state, "lam": lam, "n": n, "queries": queries, "p": relevant, "loss_scale": factor, "spread": spread}
-    shown = {**shown, "lam_of_the_paper": paper, "step": step, "share": share, "useful": USEFUL}
+    shown = {**shown, "lam_of_the_paper": paper, "step": step, "share": share, "useful": useful}
     marks, handles = [], []
     for k, row in enumerate(ROWS):
         name, least, most = row
@@ -57,7 +58,7 @@ def units(state):
     marks += [
         text(12, 232, f"λ of the paper = n × λ of the code = {paper:.3g}"),
         text(12, 254, f"mean step of a relevant item = {step:.3g} of a score"),
-        *ruler(),
+        *ruler(useful),
         *(settings(share, spread) if asked else []),
         text(12, 384, f"{share:.2g} spreads, {verdict}" if asked else "? spreads"),
     ]
@@ -75,9 +76,9 @@ def place(share):
     return scaled(math.log10(share), LOW, HIGH, 32, 456)
 
 
-def ruler():
+def ruler(useful):
     """Steps from 1/10000 to 1000 spreads, the useful ones shaded."""
-    low, high = [place(share) for share in USEFUL]
+    low, high = [place(share) for share in useful]
     marks = [bar(low, 300, high - low, 22, "area"), line([(32, 322), (456, 322)], "axis")]
     for power in (-4, -2, 0, 2):
         marks.append(text(place(10**power), 340, f"{10**power:g}", "small", "middle"))
@@ -99,7 +100,8 @@ def settings(share, spread):
 
 def words(shown, verdict):
     """The picture for those who do not see it."""
-    told = f"That is {shown['share']:.3g} spreads, {verdict}; from {USEFUL[0]:g} to {USEFUL[1]:g} all trained alike."
+    low, high = shown["useful"]
+    told = f"That is {shown['share']:.3g} spreads, {verdict}; from {low:g} to {high:g} all trained alike."
     told = told if shown["guess"] else "Was that much?"
     return (
         f"λ is {shown['lam']:.3g} in the code and {shown['lam_of_the_paper']:.3g} in the paper: {shown['n']:.0f} "

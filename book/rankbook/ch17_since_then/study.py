@@ -12,15 +12,14 @@ from torch.nn.functional import cosine_similarity, normalize
 
 from rankbook.kit import linear_maps as linear
 from rankbook.kit.compare import Array, Comparison, compare, descend
-from rankbook.kit.relief import View, view
+from rankbook.kit.relief import SEED, View, view
 from rankedu.landscapes import section_gradient
 from rankedu.losses import RecallAtKSurrogateLoss, RecallLoss
 from rankedu.rankers import BlackboxRanker, IdentityRanker, Ranker, SigmoidRanker
 
 STARTS = 25  #: An odd number, so that a median is a setting that was run.
-RATES, SLOWER = (0.01, 0.05, 0.2), (0.002, 0.008, 0.03)  #: The second for more steps.
+RATES, SLOWER = (0.01, 0.05, 0.1, 0.2), (0.002, 0.008, 0.03)  #: The second for more steps.
 LAMS, ALPHAS, TAUS = (128.0, 1024.0, 1e5), (0.0, 0.2, 0.5, 2.0), (0.03, 0.1, 0.3, 1.0, 30.0)
-MANY = len(RATES) * STARTS  #: A loss is the mean over the batches of so many maps; λ is that of one batch.
 
 
 def surface(seen: View) -> Array:
@@ -30,12 +29,12 @@ def surface(seen: View) -> Array:
     return np.asarray(scale * height)
 
 
-def guide() -> dict[str, float]:
-    """Of the section: how the plane of `surface` and the loss correlate, the loss at its foot, and the least loss."""
-    seen = view(360)
+def guide(seed: int = SEED, size: int = 120) -> tuple[float, float]:
+    """Of a section: how plane and loss correlate, and how far from the loss's mean to its least the plane's foot is."""
+    seen = view(size, seed=seed)
     plane, loss = (height[seen.inside] for height in (surface(seen), seen.staircase))
-    foot = float(loss[plane.argmin()])
-    return {"correlation": float(np.corrcoef(plane, loss)[0, 1]), "foot": foot, "least": float(loss.min())}
+    down = (loss.mean() - loss[plane.argmin()]) / (loss.mean() - loss.min())
+    return float(np.corrcoef(plane, loss)[0, 1]), float(down)
 
 
 def field(seen: View, kind: str, lam: float = 0.3) -> Array:
@@ -48,6 +47,17 @@ def field(seen: View, kind: str, lam: float = 0.3) -> Array:
     return np.stack([step @ seen.section.u, step @ seen.section.v], -1)
 
 
+class OneHalf(IdentityRanker):
+    """Identity with one half of `"std"`: as `"mean"`, and divided by the length; or as `"std"`, and not divided."""
+
+    def backward_of(self, scores: Tensor, gradient: Tensor, members: Tensor | None = None) -> Tensor:
+        """See `IdentityRanker`."""
+        kept = torch.ones_like(scores) if members is None else members.to(scores)
+        mean = (scores * kept).sum(-1, keepdim=True) / kept.sum(-1, keepdim=True)
+        length = ((scores - mean) * kept).norm(dim=-1, keepdim=True)
+        return super().backward_of(scores, gradient, members) * (length if self.project == "std" else 1 / length)
+
+
 Make = Callable[[float], torch.nn.Module]  # a loss by its strength
 
 
@@ -56,12 +66,14 @@ def _by_margin(ranker: Ranker, **options: Any) -> Make:
 
 
 _STRAIGHT: Any = {"weights": torch.Tensor.double}  # W(r) = r
-#: Losses by their strength, the margin α or the temperature τ. Of several a start takes the best: λ is searched, too.
+#: Losses by their strength, α or τ. Of several a start takes the best: λ is searched, too; a loss is a mean of starts.
 ARMS: Mapping[str, tuple[Sequence[Make], Sequence[float]]] = {
-    "interpolation": ([_by_margin(BlackboxRanker(lam * MANY)) for lam in LAMS], ALPHAS),
+    "interpolation": ([_by_margin(BlackboxRanker(lam * STARTS)) for lam in LAMS], ALPHAS),
     "identity, none": ([_by_margin(IdentityRanker("none"))], ALPHAS[::3]),
     "identity, mean": ([_by_margin(IdentityRanker("mean"))], ALPHAS),
     "identity, std": ([_by_margin(IdentityRanker("std"))], ALPHAS),
+    "mean, divided": ([_by_margin(OneHalf("mean"))], ALPHAS[::3]),
+    "std, not divided": ([_by_margin(OneHalf("std"))], ALPHAS[:3]),
     "mean, W(r) = r": ([_by_margin(IdentityRanker("mean"), **_STRAIGHT)], (0.0,)),
     "std, W(r) = r": ([_by_margin(IdentityRanker("std"), **_STRAIGHT)], (0.0,)),
     "recall of sigmoids": ([lambda tau: RecallLoss(SigmoidRanker(tau))], TAUS),
@@ -83,10 +95,9 @@ def _train(loss: torch.nn.Module, rates: Sequence[float], starts: int, steps: in
     same, others = _lists()
 
     def total(nets: Tensor, batch: Tensor) -> Tensor:
-        z = linear.embed(linear.data(starts)[0], batch, nets).flatten(0, 1)
-        scores = z @ z.mT
-        value: Tensor = loss(scores, same.expand_as(scores), where=others.expand_as(scores))
-        return value
+        z = linear.embed(linear.data(starts)[0], batch, nets)
+        by_rate = [loss(one, same.expand_as(one), where=others.expand_as(one)) for one in z @ z.mT]
+        return torch.stack(by_rate).sum()
 
     picks = linear.batches(linear.mislabelled(0.0, starts), steps)
     *_, trained = descend(linear.start_weights(starts), rates, picks, total)
@@ -122,7 +133,7 @@ def compared(later: bool = False) -> Comparison:
     steps, sweep, rates = (300, LATER, SLOWER) if later else (60, every, RATES)
 
     def train(arm: str, strength: float, rates: Sequence[float], starts: int) -> tuple[Array, Array]:
-        makes = ARMS[arm][0][: 2 if later else None]  # the third λ is for the wide margin
+        makes = ARMS[arm][0][: None if strength == ALPHAS[-1] else 2]  # the third λ is for the wide margin
         found = (recalls(_train(make(strength), rates, starts, steps)) for make in makes)
         by, report = map(np.array, zip(*found, strict=True))
         best = by.argmax(0)[None]
@@ -222,10 +233,17 @@ def _learned(classes: int, gammas: tuple[float, ...]) -> tuple[Array, Array]:
     return by, report
 
 
-def estimates(temperature: float = TEMPERATURE, gamma: float = 0.1, steps: int = 400) -> dict[str, Array]:
-    """1 - AP of maps that stand still, by start: of the whole set, and what small batches make of it."""
+def directions(starts: int = linear.STARTS) -> Tensor:
+    """The maps to the directions that tell classes apart, the ceiling of the linear maps."""
+    turned = torch.randn(starts, linear.DIM, linear.DIM, generator=torch.Generator().manual_seed(0))
+    mixing: Tensor = torch.linalg.qr(turned)[0]
+    return mixing.mT[..., : linear.EMBEDDING]
+
+
+def estimates(nets: Tensor, temperature: float, gamma: float = 0.1, steps: int = 400) -> list[float]:
+    """1 - AP of maps that stand still: of the whole set, of small batches, and these scaled, averaged, and both."""
     items = linear.data()[0].unflatten(1, (-1, linear.EACH))[:, :FEW, :4]
-    nets, starts, generator = linear.start_weights(), linear.STARTS, torch.Generator().manual_seed(4)
+    starts, generator = linear.STARTS, torch.Generator().manual_seed(4)
     z, share = normalize(items.flatten(1, 2) @ nets, dim=-1), (FEW - 1) / (SMALL - 1)
     averages, batches = Averages(gamma, (1, starts)), []
     for _ in range(steps):
@@ -237,10 +255,8 @@ def estimates(temperature: float = TEMPERATURE, gamma: float = 0.1, steps: int =
     own, among = averages.kept[0].flatten(1, 2).unbind(-1)
     small, scaled = (torch.stack(each).mean(0) for each in zip(*batches, strict=True))
     whole = average_precision_loss(*soft_counts(z @ z.mT, temperature))
-    found = {"whole set": whole, "small batches": small, "scaled": scaled}
-    found["averaged"] = average_precision_loss(own, (among - own) / share)
-    found["both"] = average_precision_loss(own, among - own)
-    return {name: values.numpy() for name, values in found.items()}
+    averaged, both = (average_precision_loss(own, (among - own) / by) for by in (share, 1))
+    return [found.mean().item() for found in (whole, small, scaled, averaged, both)]
 
 
 # --------------------------------------------------------------------------------------------------- soft ranks
@@ -272,15 +288,22 @@ def neural_sort_ranks(y: Tensor, temperature: float) -> Tensor:
 
 
 def diff_sort_ranks(y: Tensor, temperature: float) -> Tensor:
-    """`place_of` the matrix of DiffSort; n layers, O(n³) with the matrix."""
-    n = y.shape[-1]
-    rows = torch.eye(n).to(y).expand(*y.shape, n)
+    """`place_of` the matrix of DiffSort, without the matrix: the places go back through its n layers; O(n²)."""
+    n, scores, stays = y.shape[-1], y, []
+
+    def through(values: Tensor, layer: int, stay: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        before, pairs, after = values.split([layer % 2, (n - layer % 2) // 2 * 2, (n - layer % 2) % 2], -1)
+        pairs = pairs.unflatten(-1, (-1, 2))
+        stay = (-pairs.diff(dim=-1) / temperature).sigmoid() if stay is None else stay
+        return torch.cat([before, (stay * pairs + (1 - stay) * pairs.flip(-1)).flatten(-2), after], -1), stay
+
     for layer in range(n):
-        before, pairs, after = rows.split([layer % 2, (n - layer % 2) // 2 * 2, (n - layer % 2) % 2], -2)
-        pairs = pairs.unflatten(-2, (-1, 2))
-        stay = ((pairs[..., :1, :] - pairs[..., 1:, :]) @ y[..., None, :, None] / temperature).sigmoid()
-        rows = torch.cat([before, (stay * pairs + (1 - stay) * pairs.flip(-2)).flatten(-3, -2), after], -2)
-    return torch.arange(1.0, n + 1).to(y) @ rows
+        scores, stay = through(scores, layer)
+        stays.append(stay)
+    ranks = torch.arange(1.0, n + 1).to(y).expand_as(y)
+    for layer in reversed(range(n)):  # what a layer does is symmetric
+        ranks, _ = through(ranks, layer, stays[layer])
+    return ranks
 
 
 SOFT: Mapping[str, Callable[[Tensor, float], Tensor]] = {

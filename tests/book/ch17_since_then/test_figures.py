@@ -11,7 +11,7 @@ from drawn import gradient, value_and_gradients
 
 from rankbook.ch17_since_then import figures, study
 from rankbook.ch17_since_then.live import whom
-from rankbook.kit import style
+from rankbook.kit import linear_maps, style
 from rankbook.kit.relief import view
 from rankedu import losses, reference
 from rankedu.losses import NDCGLoss, RecallAtKSurrogateLoss
@@ -47,8 +47,9 @@ def test_the_steps_of_identity_go_down_what_is_drawn():
 
 
 def test_on_the_section_the_foot_of_the_plane_is_not_the_least_loss():
-    told = study.guide()
-    assert 0 < told["correlation"] < 0.3 and told["least"] < told["foot"] - 3
+    correlation, down = study.guide()
+    assert 0 < correlation < 0.3 and 0.2 < down < 0.6
+    assert study.guide(size=360) == pytest.approx((correlation, down), abs=0.03), "a grid's"
 
 
 def test_a_wide_margin_lets_the_projection_spread_the_cosines_and_a_small_one_does_not():
@@ -68,6 +69,23 @@ def test_every_arm_is_a_loss_with_a_gradient(name):
         make(strength)(scores, label[:, None] == label, where=~itself).backward()
         assert (scores.grad.any() or strength > 1) and not scores.grad[itself].any(), "a wide margin is out of reach"
         scores.grad = None
+
+
+def test_the_halves_of_std_are_the_part_along_the_scores_and_the_division():
+    scores, gradient = torch.randn(2, 3, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    members = torch.arange(6) < torch.tensor([[6], [4], [5]])
+    centred = (scores - scores.masked_fill(~members, 0).sum(-1, keepdim=True) / members.sum(-1, keepdim=True)) * members
+    length = centred.norm(dim=-1, keepdim=True)
+    mean, std = (IdentityRanker(kind).backward_of(scores, gradient, members) for kind in ("mean", "std"))
+    divided, along = (study.OneHalf(kind).backward_of(scores, gradient, members) for kind in ("mean", "std"))
+    assert torch.allclose(divided * length, mean) and torch.allclose(along, std * length)
+    assert torch.allclose((along * centred).sum(-1), torch.zeros(3).double()) and not along[~members].any()
+    assert torch.allclose(along - mean, -(mean * centred).sum(-1, keepdim=True) * centred / length**2)
+
+
+def test_the_true_directions_are_those_of_the_baseline():
+    found = linear_maps.recall_at_1(linear_maps.data()[2] @ study.directions())
+    assert (found == linear_maps.baselines()["the true directions"]).all()
 
 
 def test_counts_and_averages():

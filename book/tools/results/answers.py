@@ -163,12 +163,13 @@ def take_home(told: Sequence[Told], records: Path) -> str:
             raise ValueError(f"take_home in {WORDS.name} must say what was found of {', '.join(moved)}: {one['say']}")
     sized = {row: f"{abs(one.mean):.2f}\u00a0±\u00a0{one.half_width:.2f}" for row, one in found.items()}
     said = [one["say"].format(**about, **sized) for one in words["take_home"] if set(one["holds"]) <= set(found)]
-    whole = [_whole(under) for under in _sentences(told)]
-    counted = words["counted"].format(sentences=len(whole), **{name: whole.count(of) for name, of in COUNTED.items()})
-    parts = [words["lead"].format(**about), "\n".join(f"1. {one}" for one in said)]
-    if reached := _reached(told, records):
-        parts += [words["reached"].format(), markdown(reached, 1)]
-    return "\n\n".join([*parts, counted, ""])
+    return "\n\n".join([words["lead"].format(**about), "\n".join(f"1. {one}" for one in said), ""])
+
+
+def reached(told: Sequence[Told], records: Path) -> str:
+    """What each loss reaches, beside the recall loss, in Markdown."""
+    listed = _reached(told, records)
+    return f"{_words()['reached'].format()}\n\n{markdown(listed, 1)}\n" if listed else ""
 
 
 def _sentences(told: Sequence[Told]) -> list[list[Told]]:
@@ -215,8 +216,10 @@ def table(told: Sequence[Told], records: Path) -> str:
         here = ", ".join(dict.fromkeys(one.verdict for one in of))
         here = here if here == UNTOLD else f"**{here}**"
         rows.append({"by": paper, "what the paper says": claim, "here": here, "points": "; ".join(map(str, of))})
-    legend = _words()["legend"].format(**_conditions(records))
-    return f"{legend}\n\n```{{table}}\n:class: sentences\n\n{markdown(rows)}\n```\n"
+    whole, words = [_whole(under) for under in groups], _words()
+    counted = words["counted"].format(sentences=len(whole), **{name: whole.count(of) for name, of in COUNTED.items()})
+    legend = words["legend"].format(**_conditions(records))
+    return f"{counted}\n\n{legend}\n\n```{{table}}\n:class: sentences\n\n{markdown(rows)}\n```\n"
 
 
 def _conditions(records: Path) -> dict[str, Any]:

@@ -217,11 +217,11 @@ def test_verdicts_judge_by_what_is_kept_sort_themselves_and_say_which_fell_first
     assert [lost[name] for name in ("open", "row")] == ["A - B", -1], "the ring shows what fell"
     assert "You bet on “B - C”: no." in verdicts.verdicts(lost)["found"]
     names = [mark[2] for mark in shown["marks"] if mark[0] == "text" and mark[2] in {one["row"] for one in end["rows"]}]
-    assert names == ["B - C", "A - B", "A - C"], "what is too small to matter comes before what cannot be told"
+    assert names == ["B - C", "A - B", "A - C"], "what is within δ comes before what cannot be told"
     strict = verdicts.verdicts({**start, "log_alpha": -3.0, "factor": 0.0})["state"]
     told = [verdicts.verdicts({**state, "row": row})["found"] for state in (start, strict) for row in (0, -1, -2)]
     told = [re.findall(r"by 4 runs; (.*)\.", one)[0] for one in told]
-    assert told[:3] == ["decided: above", "decided: below", "decided: too small to matter"]
+    assert told[:3] == ["decided: above", "decided: below", "decided: within δ"]
     more, never = "cannot be told; 8 runs would tell", "cannot be told, by any number of runs"
     assert told[3:] == [more, never, more], "letters and search stay, however many runs there are"
     assert list(strict["counts"].values()) == [0, 0, 0, 3]

@@ -20,8 +20,8 @@ ALPHA, LEAST, STEPS, GRID = 0.05, 0.3, 42, 180
 #: On paper stands what all runs say, and what is lost first.
 TELLING = {"playing": False, "steps": STEPS, "began": [1, -1.30103, 0]}
 MANY = [3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100, 200, 400, 1000]
-LITTLE = "too small to matter"
-MATTERS = "Grey: too small to matter, within δ. It never decides what is above or below."
+LITTLE = "within δ"
+MATTERS = "Grey: within δ, too small to matter. It never decides what is above or below."
 KINDS = {"above": "positive", "below": "negative", LITTLE: "ahead", "cannot be told": "grey"}
 LEFT, RIGHT, FAR, TOP, PITCH = 268, 470, 30, 106, 18
 KEPT: dict[str, list[object]] = {"of": [], "first": []}  # what fell first, of the settings of the last run

@@ -213,7 +213,9 @@ def table(told: Sequence[Told], records: Path) -> str:
     rows, order = [], list(COUNTED.values())
     groups = sorted(_sentences(told), key=lambda under: (order.index(_whole(under)), under[0][2][0].first))
     for paper, claim, of in (one for under in groups for one in under):
-        here = ", ".join(dict.fromkeys(one.verdict for one in of))
+        here = of[0].verdict
+        if len({one.verdict for one in of}) > 1:
+            here = "; ".join(f"{one.metric}: {one.verdict}" for one in of)
         here = here if here == UNTOLD else f"**{here}**"
         rows.append({"by": paper, "what the paper says": claim, "here": here, "points": "; ".join(map(str, of))})
     whole, words = [_whole(under) for under in groups], _words()

@@ -9,7 +9,7 @@ from typing import Any
 from ranklab.claims.answers import Records, all_answers, networks
 from ranklab.claims.deals import ALSO, DEFAULT, ROUNDS, Round, read_round
 from ranklab.claims.protocol import RANDOM
-from ranklab.claims.spread import mean_of_deals
+from ranklab.claims.spread import Mean, mean_of_deals
 from ranklab.methods import METHODS
 from ranklab.runs import Record
 from tools.results.papers import markdown
@@ -84,8 +84,7 @@ def presets() -> str:
     for metric in ("R@1", "mAP@R"):
         plus, minus = found["identity", DEFAULT], found["rambo_log", DEFAULT]
         of_deals = [100 * (float(plus[k].metrics[metric] or 0) - float(minus[k].metrics[metric] or 0)) for k in plus]
-        mean = mean_of_deals(of_deals)
-        said.append(f"{mean.value:+.2f} ± {mean.half_width(0.05):.2f} of {metric}".replace("-", "−"))
+        said.append(_difference(mean_of_deals(of_deals), 0.05, metric))
     return f"{' and '.join(said)} (95 %, by deal).\n"
 
 
@@ -127,9 +126,7 @@ def _with_them(design: Round, found: Records) -> Iterator[str]:
             if len(sides) == 2 and set(first).intersection(sides) == {"rambo_log"}:
                 plus, minus = ([value(side, deal, one["metric"]) for deal in range(design.deals)] for side in sides)
                 mean = mean_of_deals([ours - theirs for ours, theirs in zip(plus, minus, strict=True)])
-                half = mean.half_width(answer.different)
-                signed = f"{mean.value:+.2f}".replace("-", "−")
-                yield f"{signed} ± {half:.2f} of {one['metric']} for `{name}`"
+                yield f"{_difference(mean, answer.different, one['metric'])} for `{name}`"
 
 
 def _trained_again() -> dict[str, Any]:
@@ -144,4 +141,9 @@ def _again(found: Records) -> Iterator[str]:
         pairs = [again[record.run] for record in found["rambo_log", chosen].values()]
         mean = mean_of_deals([100 * (one["now"][metric] - one["was"][metric]) for one in pairs])
         whose = "with the preset's settings" if chosen == DEFAULT else f"chosen by {chosen}"
-        yield f"those {whose} differ by {mean.value:+.2f} ± {mean.half_width(0.05):.2f} of {metric}".replace("-", "−")
+        yield f"those {whose} differ by {_difference(mean, 0.05, metric)}"
+
+
+def _difference(mean: Mean, level: float, metric: str) -> str:
+    """In points, with its interval at a level."""
+    return f"{mean.value:+.2f} ± {mean.half_width(level):.2f} of {metric}".replace("-", "−")

@@ -123,6 +123,8 @@ def test_a_sentence_under_several_conditions_falls_with_one_and_holds_with_all()
     up, down, wide = found(5, ABOVE), found(-5, BELOW), found(0.3, OPEN)
     told = [("A", "x", [up]), ("A", "… y", [wide]), ("B", "z", [wide]), ("B", "… u", [down]), ("C", "v", [up])]
     table = answers.table(told, claims.RECORDS)
+    both = answers.Found("A", "B", "mAP@R", -5, 0.4, BELOW, False)
+    assert "**R@1: cannot be told; mAP@R: falls**" in answers.table([("A", "x", [wide, both])], claims.RECORDS)
     assert "3 sentences" in table and "1 hold here under each, 1 fall under one or more" in table and "of 1 it" in table
     assert [line.split(" | ")[1] for line in table.splitlines() if " | " in line][1:] == ["v", "z", "… u", "x", "… y"]
 

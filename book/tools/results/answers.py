@@ -14,11 +14,11 @@ from scipy import stats
 from rankbook.kit.live import Live
 from ranklab.claims import Claim, Verdicts, read_protocol
 from ranklab.claims.answers import Answer, all_answers, networks
-from ranklab.claims.deals import ROUNDS, read_round
-from ranklab.claims.spread import ABOVE, BELOW, EQUAL, FURTHER, OPEN, redrawn
+from ranklab.claims.deals import DEFAULT, ROUNDS, read_round
+from ranklab.claims.spread import ABOVE, BELOW, EQUAL, FURTHER, OPEN, mean_of_deals, redrawn
 from ranklab.methods import METHODS
 from ranklab.models.convnet import ConvNet
-from ranklab.runs.judging import resolution
+from ranklab.runs.judging import ALPHA, resolution
 from ranklab.runs.planning import plan
 from tools.results.papers import markdown
 from tools.site.explorables import live_markup
@@ -48,7 +48,7 @@ class Found:
     first: bool  #: of the first round, widened by what another search would have changed
     asked: float = 0.0  #: what the difference must be larger than
     row: str = ""  #: what is compared, in a few words
-    arms: tuple[str, ...] = ()  #: of the second round: the first, and those of which it is the less
+    beside: tuple[str, ...] = ()  #: the same otherwise: in the first round, or with the presets of both sides
     #: What the picture judges again by fewer runs: `rankbook.claims.live.verdicts`.
     by_run: Mapping[str, Any] = field(default_factory=dict)
 
@@ -58,7 +58,9 @@ class Found:
 
     @property
     def verdict(self) -> str:
-        """What becomes of the sentence."""
+        """What becomes of the sentence; one that asks for more does not hold by less than matters."""
+        if self.said == f"{ABOVE}, {FURTHER}" and not self.asked:
+            return ALIKE
         if self.mean - self.half_width > self.asked:
             return HOLDS
         if self.mean + self.half_width < self.asked:
@@ -66,11 +68,20 @@ class Found:
         return ALIKE if self.said == EQUAL else UNTOLD
 
     def __str__(self) -> str:
-        less = ", too small to matter" if self.said.endswith(FURTHER) else ""
-        asked = f" (as well is {self.asked:+g} or more)" if self.asked else ""
+        asked = f"as well is {self.asked:+g} or more" if self.asked else ""
+        notes = "; ".join(filter(None, (asked, *self.beside)))
         first = ", first round" if self.first else ""
-        said = f"{self.metric} {self.mean:+.2f}\u00a0±\u00a0{self.half_width:.2f}{asked}{less}{first}"
-        return said.replace("-", "−").replace("H−AP", "H-AP")
+        return signed(f"{self.metric} {sized(self.mean, self.half_width)}{f' ({notes})' if notes else ''}{first}")
+
+
+def signed(said: str) -> str:
+    """With the minus of a number as it is printed."""
+    return said.replace("-", "−").replace("H−AP", "H-AP")
+
+
+def sized(mean: float, half_width: float) -> str:
+    """In points, with its half-width."""
+    return f"{mean:+.2f}\u00a0±\u00a0{half_width:.2f}"
 
 
 def clauses(records: Path, claims: Sequence[Claim], said: Verdicts, chosen: Mapping[str, Any]) -> list[Told]:
@@ -82,7 +93,7 @@ def clauses(records: Path, claims: Sequence[Claim], said: Verdicts, chosen: Mapp
     families = {family: questions for design in rounds for family, questions in design.families.items()}
     first = {one.id: list(_first(one, said, chosen, rounds[0].delta)) for one in claims if one.id in said.judged}
     asked = [(of["paper"], clause) for of in _words()["papers"] for clause in of["clauses"]]
-    told = [(paper, one["claim"], list(_clause(one, families, second, first))) for paper, one in asked]
+    told = [(paper, one["claim"], list(_clause(one, families, second, first, records))) for paper, one in asked]
     return [clause for clause in told if clause[2]]
 
 
@@ -96,9 +107,12 @@ def _clause(
     families: Mapping[str, Any],
     second: Mapping[str, Mapping[str, Answer]],
     first: Mapping[str, list[Part]],
+    records: Path,
 ) -> Iterator[Found]:
     """In the metrics of the second round, or as the first one left it."""
     sides = clause["plus"], clause["minus"]
+    in_first, part = clause.get("first", ("", 0))
+    before = [first[in_first][part]] if in_first in first else []
     asked = [(family, clause["second"]) for family in families if clause.get("second") in second[family]]
     for family, name in asked:
         answer = second[family][name]
@@ -109,11 +123,13 @@ def _clause(
         of |= {"different": answer.different, "equal": answer.equal, "delta": answer.delta or 0.0}
         bar = -(answer.delta or 0.0) if clause.get("par") else 0.0
         asks = families[family][name]
-        arms = (asks["plus"], *asks["minus"]) if "plus" in asks else ()
-        yield Found(*sides, metric, answer.mean.value, half, answer.said, False, bar, row, arms, of)
-    if not asked and clause.get("first", [""])[0] in first:
-        name, part = clause["first"]
-        metric, mean, half, bar, of = first[name][part]
+        beside = []
+        if clause.get("presets"):
+            preset = by_deal(records, DEFAULT, metric)
+            beside += [f"with their presets {less(preset[asks['plus']], preset[asks['minus'][0]])}"]
+        beside += [f"first round {sized(was, wide)}" for in_metric, was, wide, *_ in before if in_metric == metric]
+        yield Found(*sides, metric, answer.mean.value, half, answer.said, False, bar, row, tuple(beside), of)
+    for metric, mean, half, bar, of in before if not asked else ():
         said = OPEN if abs(mean) <= half else ABOVE if mean > 0 else BELOW
         yield Found(*sides, metric, mean, half, said, True, bar, clause["row"], (), of)
 
@@ -166,10 +182,10 @@ def take_home(told: Sequence[Told], records: Path) -> str:
     return "\n\n".join([words["lead"].format(**about), "\n".join(f"1. {one}" for one in said), ""])
 
 
-def reached(told: Sequence[Told], records: Path) -> str:
+def reached(records: Path) -> str:
     """What each loss reaches, beside the recall loss, in Markdown."""
-    listed = _reached(told, records)
-    return f"{_words()['reached'].format()}\n\n{markdown(listed, 1)}\n" if listed else ""
+    listed = _reached(records)
+    return f"{_words()['reached'].format(deals=read_round(records).deals)}\n\n{markdown(listed, 1)}\n" if listed else ""
 
 
 def _sentences(told: Sequence[Told]) -> list[list[Told]]:
@@ -189,23 +205,33 @@ def _whole(under: Sequence[Told]) -> str:
     return FALLS if FALLS in verdicts else verdicts[0] if len(set(verdicts)) == 1 else UNTOLD
 
 
-def _reached(told: Sequence[Told], records: Path) -> list[dict[str, str]]:
-    """R@1 of the losses that have been searched for, and what was found of each beside the recall loss."""
-    names, means = _words()["names"], _means(records)
-    rows: list[dict[str, str]] = []
-    asked = [one for _, _, of in told for one in of if one.metric == "R@1" and RECALL in one.arms]
-    for arm in sorted((arm for arm in means if arm in METHODS), key=lambda arm: -means[arm]):
-        of_arm = [one for one in asked if arm in one.arms and arm != RECALL]
-        one = min(of_arm, key=lambda one: len(one.arms), default=None)  # with the fewest others
-        less = "–"
-        if one and len(one.arms) < 4:
-            side = -1 if one.arms[0] == RECALL else 1
-            less = f"{side * one.mean:+.2f}\u00a0±\u00a0{one.half_width:.2f}".replace("-", "−")
-            less += " (better of two)" if len(one.arms) == 3 else ""
-        rows.append(
-            {"loss": names.get(arm, METHODS[arm].title), "R@1": f"{means[arm]:.1f}", "less the recall loss": less}
-        )
-    return rows
+def _reached(records: Path) -> list[dict[str, str]]:
+    """R@1 of the losses that have been searched for, beside the recall loss in the same deals; and with presets."""
+    by_arm, preset = by_deal(records, "R@1"), by_deal(records, DEFAULT)
+    return [
+        {
+            "loss": _name(arm),
+            "R@1": f"{np.mean(by_arm[arm]):.1f}",
+            "less the recall loss": "–" if arm == RECALL else less(by_arm[arm], by_arm[RECALL]),
+            "R@1 without a search": f"{np.mean(preset[arm]):.1f}" if arm in preset else "–",
+        }
+        for arm in _best_first(by_arm)
+    ]
+
+
+def less(plus: Sequence[float], minus: Sequence[float]) -> str:
+    """The mean difference of the deals, with 95 % by deal."""
+    mean = mean_of_deals(np.subtract(plus, minus))
+    return signed(sized(mean.value, mean.half_width(ALPHA)))
+
+
+def _best_first(by_arm: Mapping[str, Sequence[float]]) -> list[str]:
+    """The arms that are losses by themselves."""
+    return sorted((arm for arm in by_arm if arm in METHODS), key=lambda arm: -np.mean(by_arm[arm]))
+
+
+def _name(arm: str) -> str:
+    return str(_words()["names"].get(arm, METHODS[arm].title))
 
 
 def table(told: Sequence[Told], records: Path) -> str:
@@ -225,29 +251,44 @@ def table(told: Sequence[Told], records: Path) -> str:
 
 
 def _conditions(records: Path) -> dict[str, Any]:
-    """What all trainings have in common, how far the second round is, and the loss of the highest mean."""
+    """What all trainings have in common, how far the later rounds are, and what the sentences at the head quote."""
     design, scenes = read_round(records), read_protocol("detection", records)
     of = plan("retrieval", preset=design.presets["retrieval"]).parameters
     steps = plan("detection", preset=scenes.presets["detection"]).parameters["steps"]
     weights = sum(weight.numel() for weight in ConvNet(of["dim"]).parameters())
-    means, names = _means(records), _words()["names"]
-    top = max((arm for arm in means if arm in METHODS), key=lambda arm: means[arm], default=RECALL)
-    rounds = [read_round(records, name) for name in ROUNDS]
-    about = {"weights": weights, "scene_steps": steps, "without": f"{means.get('rambo_log without margin', 0.0):.1f}"}
-    top = names.get(top, METHODS[top].title)
-    about |= {"top": top[0].upper() + top[1:], "families": sum(len(one.families) for one in rounds)}
-    done = {arm for arm, _ in networks(records / f"claims_{ROUNDS[0]}.jsonl")}
-    about |= {"planned": len(design.arms), "done": len(done)}
+    rounds, by_arm = [read_round(records, name) for name in ROUNDS], by_deal(records, "R@1")
+    about: dict[str, Any] = {"weights": weights, "scene_steps": steps, "deals": design.deals}
+    about |= {"families": sum(len(one.families) for one in rounds), "planned": len(design.arms)}
+    about |= {"done": len({arm for arm, _ in networks(records / f"claims_{ROUNDS[0]}.jsonl")})}
+    about |= {"since": len(rounds[1].arms), "ahead": _ahead(by_arm)}
+    tree = [np.mean(of) for of in by_deal(records, "H-AP", "H-AP").values()]
+    about["near"] = f" All {len(tree)} losses of the tree lie within {np.ptp(tree):.2f} of H-AP." if tree else ""
+    about["without"] = f"{np.mean(by_arm.get('rambo_log without margin', [math.nan])):.1f}"
+    batches = (f"mAP of batches of {size}" for size in (32, 128, 512))
+    for name, metric in zip(("of_32", "of_128", "of_512", "of_all"), (*batches, "mAP"), strict=True):
+        about[name] = f"{np.mean(by_deal(records, 'mAP@R', metric).get(RECALL, [math.nan])):.1f}"
     return about | {name: of[name] for name in ("steps", "batch_size")}
 
 
-def _means(records: Path) -> dict[str, float]:
-    """R@1 in percent of the arms that are done, of the networks that were chosen by it, over the deals."""
+def _ahead(by_arm: Mapping[str, Sequence[float]]) -> str:
+    """Which loss has the highest mean, and how far the next one is from it."""
+    if len(best := _best_first(by_arm)) < 2:
+        return ""
+    mean = mean_of_deals(np.subtract(by_arm[best[0]], by_arm[best[1]]))
+    apart = "is above" if mean.value > mean.half_width(ALPHA) else "cannot be told from"
+    by = sized(mean.value, mean.half_width(ALPHA))
+    return (
+        f"The highest mean by now is that of {_name(best[0])}, which {apart} {_name(best[1])} ({by}, seen afterwards)."
+    )
+
+
+def by_deal(records: Path, chosen: str, metric: str = "R@1") -> dict[str, list[float]]:
+    """By arms that are done: the metric, in points, of the networks chosen by something, in the order of the deals."""
     found, deals = networks(*(records / f"claims_{name}.jsonl" for name in ROUNDS)), read_round(records).deals
     return {
-        arm: 100 * float(np.mean([float(one.metrics["R@1"] or 0.0) for one in by_deal.values()]))
-        for (arm, chosen), by_deal in found.items()
-        if chosen == "R@1" and len(by_deal) == deals
+        arm: [100 * float(of[deal].metrics[metric] or 0.0) for deal in range(deals)]
+        for (arm, by), of in found.items()
+        if by == chosen and len(of) == deals and metric in of[0].metrics
     }
 
 

@@ -41,7 +41,7 @@ def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
         "claims_forecast": f"```text\n{(records / 'deals_forecast.txt').read_text(encoding='utf-8')}```\n",
         "claims_rules": rules(entries),
         "claims_take_home": answers.take_home(told, records),
-        "claims_reached": answers.reached(told, records),
+        "claims_reached": answers.reached(records),
         "claims_answers": answers.table(told, records),
         "claims_live": answers.live(found_of),
         "claims": "\n".join(parts),

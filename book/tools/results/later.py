@@ -12,6 +12,7 @@ from ranklab.claims.protocol import RANDOM
 from ranklab.claims.spread import Mean, mean_of_deals
 from ranklab.methods import METHODS
 from ranklab.runs import Record
+from tools.results.answers import by_deal, less
 from tools.results.papers import markdown
 
 RECORDS = Path(__file__).resolve().parents[3] / "lab" / "records"
@@ -79,12 +80,10 @@ def devices() -> str:
 
 def presets() -> str:
     """The gradient of the identity less the interpolation, both with their presets."""
-    found = networks(*(RECORDS / f"claims_{name}.jsonl" for name in ROUNDS))
     said = []
     for metric in ("R@1", "mAP@R"):
-        plus, minus = found["identity", DEFAULT], found["rambo_log", DEFAULT]
-        of_deals = [100 * (float(plus[k].metrics[metric] or 0) - float(minus[k].metrics[metric] or 0)) for k in plus]
-        said.append(_difference(mean_of_deals(of_deals), 0.05, metric))
+        of = by_deal(RECORDS, DEFAULT, metric)
+        said.append(f"{less(of['identity'], of['rambo_log'])} of {metric}")
     return f"{' and '.join(said)} (95 %, by deal).\n"
 
 

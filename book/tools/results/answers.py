@@ -185,7 +185,7 @@ def take_home(told: Sequence[Told], records: Path) -> str:
 def reached(records: Path) -> str:
     """What each loss reaches, beside the recall loss, in Markdown."""
     listed = _reached(records)
-    return f"{_words()['reached'].format(deals=read_round(records).deals)}\n\n{markdown(listed, 1)}\n" if listed else ""
+    return f"{_words()['reached'].format(**_conditions(records))}\n\n{markdown(listed, 1)}\n" if listed else ""
 
 
 def _sentences(told: Sequence[Told]) -> list[list[Told]]:
@@ -208,12 +208,15 @@ def _whole(under: Sequence[Told]) -> str:
 def _reached(records: Path) -> list[dict[str, str]]:
     """R@1 of the losses that have been searched for, beside the recall loss in the same deals; and with presets."""
     by_arm, preset = by_deal(records, "R@1"), by_deal(records, DEFAULT)
+    of_round = [read_round(records, name) for name in ROUNDS]
+    trials = {name: one.trials * len(arm.space) for one in of_round for name, arm in one.arms.items()}
     return [
         {
             "loss": _name(arm),
             "R@1": f"{np.mean(by_arm[arm]):.1f}",
-            "less the recall loss": "–" if arm == RECALL else less(by_arm[arm], by_arm[RECALL]),
-            "R@1 without a search": f"{np.mean(preset[arm]):.1f}" if arm in preset else "–",
+            "trials": str(trials[arm]),
+            "above the recall loss": "–" if arm == RECALL else less(by_arm[arm], by_arm[RECALL]),
+            "R@1 as published": f"{np.mean(preset[arm]):.1f}" if arm in preset else "–",
         }
         for arm in _best_first(by_arm)
     ]
@@ -262,7 +265,9 @@ def _conditions(records: Path) -> dict[str, Any]:
     about |= {"done": len({arm for arm, _ in networks(records / f"claims_{ROUNDS[0]}.jsonl")})}
     about |= {"since": len(rounds[1].arms), "ahead": _ahead(by_arm)}
     tree = [np.mean(of) for of in by_deal(records, "H-AP", "H-AP").values()]
-    about["near"] = f" All {len(tree)} losses of the tree lie within {np.ptp(tree):.2f} of H-AP." if tree else ""
+    about["near"] = (
+        f" (The means of all {len(tree)} methods of H-AP differ by at most {np.ptp(tree):.2f}.)" if tree else ""
+    )
     about["without"] = f"{np.mean(by_arm.get('rambo_log without margin', [math.nan])):.1f}"
     batches = (f"mAP of batches of {size}" for size in (32, 128, 512))
     for name, metric in zip(("of_32", "of_128", "of_512", "of_all"), (*batches, "mAP"), strict=True):
@@ -277,9 +282,9 @@ def _ahead(by_arm: Mapping[str, Sequence[float]]) -> str:
     mean = mean_of_deals(np.subtract(by_arm[best[0]], by_arm[best[1]]))
     apart = "is above" if mean.value > mean.half_width(ALPHA) else "cannot be told from"
     by = sized(mean.value, mean.half_width(ALPHA))
-    return (
-        f"The highest mean by now is that of {_name(best[0])}, which {apart} {_name(best[1])} ({by}, seen afterwards)."
-    )
+    top = _name(best[0])
+    top = top[0].upper() + top[1:]
+    return f"{top} has the highest mean so far; it {apart} {_name(best[1])} ({by}, not planned beforehand)."
 
 
 def by_deal(records: Path, chosen: str, metric: str = "R@1") -> dict[str, list[float]]:

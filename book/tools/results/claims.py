@@ -39,6 +39,7 @@ def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
         "claims_arms": later.arms(),
         "claims_presets": later.presets(),
         "claims_forecast": f"```text\n{(records / 'deals_forecast.txt').read_text(encoding='utf-8')}```\n",
+        "claims_came": later.came(),
         "claims_rules": rules(entries),
         "claims_take_home": answers.take_home(told, records),
         "claims_reached": answers.reached(records),

@@ -1,13 +1,17 @@
 """What the pages tell of the later rounds: what each arm reaches, where it was trained, and how a GPU compares."""
 
 import json
+import math
 import statistics
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ranklab.claims.answers import Records, all_answers, networks
 from ranklab.claims.deals import ALSO, DEFAULT, ROUNDS, Round, read_round
+from ranklab.claims.power import PAIRS, spreads
 from ranklab.claims.protocol import RANDOM
 from ranklab.claims.spread import Mean, mean_of_deals
 from ranklab.methods import METHODS
@@ -56,6 +60,20 @@ def _near(rows: list[dict[str, str]]) -> str:
 
 def _mean(of: Mapping[int, Record], metric: str) -> str:
     return f"{100 * statistics.fmean(float(record.metrics[metric] or 0.0) for record in of.values()):.2f}"
+
+
+def came() -> str:
+    """The standard deviation of the deals, as it was forecast and as it came, of the pairs that are done."""
+    rows = []
+    for plus, minus, metric, _ in PAIRS:
+        of = by_deal(RECORDS, metric, metric)
+        if plus in of and minus in of:
+            told, differences = spreads(plus, minus, metric), np.subtract(of[plus], of[minus])
+            # the letters that a deal trains on move it as much as those that judge
+            forecast = math.hypot(told["search"], told["seed"], told["letters"], told["letters"])
+            row = {"pair": f"{plus} less {minus}, {metric}", "forecast": f"{forecast:.2f}"}
+            rows.append(row | {"came": f"{differences.std(ddof=1):.2f}", "mean": f"{differences.mean():+.2f}"})
+    return markdown(rows, 1).replace("| -", "| −") + "\n"
 
 
 def devices() -> str:

@@ -226,6 +226,19 @@ def test_the_protocol_says_what_networks_come_to_that_are_trained_again_on_anoth
     assert re.search(rf"{re.escape(signed)} ± [\d.]+ of R@1 for `ap-loss-for-retrieval`", later.devices())
 
 
+def test_what_came_stands_beside_the_forecast_with_the_same_pairs_and_no_more_spread():
+    rows = [line.strip("| ").split(" | ") for line in later.came().splitlines()[2:]]
+    of = later.of_round(ROUNDS[0])
+    fastap = [
+        100 * (of["rambo_log", "mAP@R"][deal].metrics["mAP@R"] - of["fast_ap", "mAP@R"][deal].metrics["mAP@R"])
+        for deal in range(16)
+    ]
+    forecast = (claims.RECORDS / "deals_forecast.txt").read_text(encoding="utf-8")
+    assert all(pair.split(",")[0] in forecast for pair, *_ in rows)
+    assert rows[0][2:] == [f"{np.std(fastap, ddof=1):.2f}", f"{np.mean(fastap):+.2f}".replace("-", "−")]
+    assert all(float(came) < float(told) for _, told, came, _ in rows), "the protocol says so"
+
+
 def test_every_arm_that_is_done_stands_in_the_list_with_its_search_and_its_preset():
     rows = [line.strip("| ").split(" | ") for line in later.arms().split("\n\n")[0].splitlines()]
     listed = {name: (trials, *map(float, cells)) for name, trials, *cells in rows[2:]}

@@ -214,9 +214,9 @@ def _reached(records: Path) -> list[dict[str, str]]:
         {
             "loss": _name(arm),
             "R@1": f"{np.mean(by_arm[arm]):.1f}",
-            "trials": str(trials[arm]),
+            "settings tried": str(trials[arm]),
             "above the recall loss": "–" if arm == RECALL else less(by_arm[arm], by_arm[RECALL]),
-            "R@1 as published": f"{np.mean(preset[arm]):.1f}" if arm in preset else "–",
+            "R@1, published settings": f"{np.mean(preset[arm]):.1f}" if arm in preset else "–",
         }
         for arm in _best_first(by_arm)
     ]
@@ -266,7 +266,9 @@ def _conditions(records: Path) -> dict[str, Any]:
     about |= {"since": len(rounds[1].arms), "ahead": _ahead(by_arm)}
     tree = [np.mean(of) for of in by_deal(records, "H-AP", "H-AP").values()]
     about["near"] = (
-        f" (The means of all {len(tree)} methods of H-AP differ by at most {np.ptp(tree):.2f}.)" if tree else ""
+        f" (In the later rounds the means of all {len(tree)} methods of H-AP differ by at most {np.ptp(tree):.2f}.)"
+        if tree
+        else ""
     )
     about["without"] = f"{np.mean(by_arm.get('rambo_log without margin', [math.nan])):.1f}"
     batches = (f"mAP of batches of {size}" for size in (32, 128, 512))

@@ -214,9 +214,9 @@ def _reached(records: Path) -> list[dict[str, str]]:
         {
             "loss": _name(arm),
             "R@1": f"{np.mean(by_arm[arm]):.1f}",
-            "settings tried": str(trials[arm]),
             "above the recall loss": "–" if arm == RECALL else less(by_arm[arm], by_arm[RECALL]),
             "R@1, published settings": f"{np.mean(preset[arm]):.1f}" if arm in preset else "–",
+            "settings tried": str(trials[arm]),
         }
         for arm in _best_first(by_arm)
     ]

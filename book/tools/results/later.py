@@ -16,7 +16,7 @@ from ranklab.claims.protocol import RANDOM
 from ranklab.claims.spread import Mean, mean_of_deals
 from ranklab.methods import METHODS
 from ranklab.runs import Record
-from tools.results.answers import by_deal, less
+from tools.results.answers import by_deal, less, signed, sized
 from tools.results.papers import markdown
 
 RECORDS = Path(__file__).resolve().parents[3] / "lab" / "records"
@@ -163,4 +163,4 @@ def _again(found: Records) -> Iterator[str]:
 
 def _difference(mean: Mean, level: float, metric: str) -> str:
     """In points, with its interval at a level."""
-    return f"{mean.value:+.2f} ± {mean.half_width(level):.2f} of {metric}".replace("-", "−")
+    return f"{signed(sized(mean.value, mean.half_width(level)))} of {metric}"

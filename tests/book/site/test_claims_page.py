@@ -216,14 +216,14 @@ def test_the_protocol_says_what_networks_come_to_that_are_trained_again_on_anoth
     moved = [100 * (one["now"]["R@1"] - one["was"]["R@1"]) for one in by_r1]
     half = stats.t.ppf(0.975, 15) * np.std(moved, ddof=1) / 4
     assert len({kept[one["run"]].evidence["deal"] for one in by_r1}) == len(by_r1) == 16
-    assert f"{np.mean(moved):+.2f} ± {half:.2f} of R@1".replace("-", "−") in later.devices()
+    assert f"{np.mean(moved):+.2f}\u00a0±\u00a0{half:.2f} of R@1".replace("-", "−") in later.devices()
     chosen = {
         (one.evidence["arm"], one.evidence["deal"]): one for one in kept.values() if "R@1" in one.evidence["chosen"]
     }
     new = {kept[one["run"]].evidence["deal"]: one["now"]["R@1"] for one in by_r1}
     less = np.mean([100 * (new[deal] - chosen["rambo_ap", deal].metrics["R@1"]) for deal in range(16)])
     signed = f"{less:+.2f}".replace("-", "−")
-    assert re.search(rf"{re.escape(signed)} ± [\d.]+ of R@1 for `ap-loss-for-retrieval`", later.devices())
+    assert re.search(rf"{re.escape(signed)}\s±\s[\d.]+ of R@1 for `ap-loss-for-retrieval`", later.devices())
 
 
 def test_what_came_stands_beside_the_forecast_with_the_same_pairs_and_no_more_spread():

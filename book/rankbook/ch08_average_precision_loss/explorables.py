@@ -55,7 +55,7 @@ def places(shift: float, lam: float, weight: float) -> Tensor:
 @goal(
     "Let nothing move at all.",
     lambda at: not at.moving,
-    "The pushes of AP are small: with λ = {lam:g} no score overtakes another within the step. It takes a large λ.",
+    "The pushes of AP are small: with λ = {lam:g} no score overtakes another within the step. It takes a larger λ.",
 )
 @explorable(
     shift=slider(-0.2, 0.6, default=0.0, steps=41, stops=9, label="shift of the badger scores"),

@@ -12,7 +12,7 @@ from rankbook.kit import style
 from rankedu import rank
 from rankedu.losses import APLoss, MAPLoss
 from rankedu.metrics import average_precision
-from rankedu.rankers import BlackboxRanker
+from rankedu.rankers import BlackboxRanker, IdentityRanker
 
 NOTEBOOK = "08_average_precision_loss"
 pytestmark = pytest.mark.filterwarnings("ignore:lam must")
@@ -124,3 +124,13 @@ def test_where_the_hypotheses_of_the_thresholds_and_of_the_bias_fail():
     leaf = y[:1].requires_grad_()
     APLoss(BlackboxRanker(100.0))(torch.cat([leaf, y[1:].detach()]), relevant).backward()
     assert leaf.grad.sum() != 0  # of a list with remembered scores
+    _, slope = gradient(APLoss(IdentityRanker("none")), y, relevant)
+    assert slope.sum() < -0.2  # ranks that stay under a shift, and a gradient that is not their derivative
+
+
+def test_a_positive_can_be_lowered_and_apc_can_be_larger_than_map():
+    _, slope = gradient(APLoss(BlackboxRanker(400.0)), torch.linspace(1, 0, 20).double(), torch.arange(20) >= 10)
+    assert slope[10] > 0 > slope[11:].max()
+    y, relevant = torch.tensor([[0.9, 0.1], [0.4, 0.3]]), torch.tensor([[True, False], [False, True]])  # a row a class
+    assert average_precision(y, relevant).mean() == 0.75
+    assert average_precision(y.flatten(), relevant.flatten()).item() == pytest.approx(5 / 6)

@@ -100,7 +100,7 @@ def _plan(lecture: Lecture) -> str:
     parts = [
         f"## Lecture {lecture.number}: {lecture.title}",
         f"```{{raw}} html\n{link}\n```",
-        f"**Prepare** with {needed} {read}: {minutes} minutes of reading.",
+        f"**Prepare** with {needed} {read}: {minutes} minutes for the text alone.",
         "**Aims.** Afterwards the audience can",
         "\n".join(f"* {aim}" for aim in lecture.aims),
         "**Course.**",

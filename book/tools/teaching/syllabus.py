@@ -1,5 +1,6 @@
 """The syllabi of four and of twelve meetings, from `data/lectures.yaml`, `data/syllabus.yaml` and the chapters."""
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
@@ -11,6 +12,9 @@ from rankbook.kit.live import Live, names
 from tools.site import labels
 from tools.site.reading import BOOK, chapters
 from tools.teaching import lectures
+
+#: A prediction, or a picture that answers to the hand.
+_TRY = re.compile(r"\{(?:explorable|live)\}|^:class: predict\b", re.MULTILINE)
 
 
 class Meeting(NamedTuple):
@@ -40,6 +44,7 @@ def table(meetings: Iterable[Meeting]) -> str:
             f"{{ref}}`{chapters()[n].number} {chapters()[n].title} <ch-{n:02d}>`, {chapters()[n].read} min"
             for n in one.chapters
         )
+        read += f"; {sum(len(_TRY.findall(chapters()[n].text)) for n in one.chapters)} to try"
         moved = " ".join(pictures()[n] for n in one.chapters)
         handed = "; ".join(f"{{ref}}`{labels.labels()[label].title} <{label}>`" for label in one.exercises)
         lines.append(f"| {number}. {one.title} | {read} | {moved} | {handed} |")

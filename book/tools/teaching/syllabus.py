@@ -14,7 +14,7 @@ from tools.site.reading import BOOK, chapters
 from tools.teaching import lectures
 
 #: A prediction, or a picture that answers to the hand.
-_TRY = re.compile(r"\{(?:explorable|live)\}|^:class: predict\b", re.MULTILINE)
+TO_TRY = re.compile(r"\{(?:explorable|live)\}|^:class: predict\b", re.MULTILINE)
 
 
 class Meeting(NamedTuple):
@@ -44,7 +44,7 @@ def table(meetings: Iterable[Meeting]) -> str:
             f"{{ref}}`{chapters()[n].number} {chapters()[n].title} <ch-{n:02d}>`, {chapters()[n].read} min"
             for n in one.chapters
         )
-        read += f"; {sum(len(_TRY.findall(chapters()[n].text)) for n in one.chapters)} to try"
+        read += f"; {sum(len(TO_TRY.findall(chapters()[n].text)) for n in one.chapters)} to try"
         moved = " ".join(pictures()[n] for n in one.chapters)
         handed = "; ".join(f"{{ref}}`{labels.labels()[label].title} <{label}>`" for label in one.exercises)
         lines.append(f"| {number}. {one.title} | {read} | {moved} | {handed} |")

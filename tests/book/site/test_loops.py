@@ -10,6 +10,7 @@ from tools.notebooks import pairs
 from tools.site import loops
 
 from rankedu.losses import OnEmbeddings, SmoothAPLoss
+from rankedu.memory import EmbeddingMemory
 
 KEPT = json.loads(loops.RECORD.read_text(encoding="utf-8"))["loops"]
 PAGE = (pairs.ROOT / "book" / "loops.md").read_text(encoding="utf-8")
@@ -43,3 +44,23 @@ def test_the_code_on_the_page_is_what_the_tests_of_the_library_run():
     loss, single = OnEmbeddings(SmoothAPLoss()), OnEmbeddings(SmoothAPLoss(reduction="none"))
     torch.testing.assert_close(known["InPML"](single)(embeddings, labels), loss(embeddings, labels))
     assert known["Memory"](loss, 4, 16)(embeddings, labels) == loss(embeddings, labels)
+
+
+@pytest.mark.parametrize("page", ["loops", "use-it"])
+def test_a_memory_of_as_many_items_as_theirs_has_the_same_loss_and_a_miner_of_the_batch_leaves_nothing_of_it(page):
+    from pytorch_metric_learning.utils.loss_and_miner_utils import get_all_pairs_indices
+
+    text = (pairs.ROOT / "book" / f"{page}.md").read_text(encoding="utf-8")
+    [row] = [line for line in text.splitlines() if line.startswith("| `CrossBatchMemory(loss, dim, 1024)`")]
+    length = int(re.search(r"EmbeddingMemory\((\d+)\)", row)[1])
+    assert "of 128" in row and (length + 1) * 128 == 1024  # the current batch is in theirs
+    known = {"torch": torch}
+    exec(re.search(r"^from pytorch_metric.*?(?=^class InPML)", PAGE, re.DOTALL | re.MULTILINE)[0], known)
+    plain, labels, draw = OnEmbeddings(SmoothAPLoss()), torch.arange(8) // 2, torch.Generator().manual_seed(0)
+    theirs = known["Memory"](plain, 4, 8 * (length + 1))
+    ours = OnEmbeddings(SmoothAPLoss(), memory=EmbeddingMemory(length))
+    for _ in range(length + 3):  # beyond what both hold
+        embeddings = torch.randn(8, 4, generator=draw).requires_grad_()
+        torch.testing.assert_close(ours(embeddings, labels), theirs(embeddings, labels))
+    alone = plain(embeddings, labels)
+    assert ours(embeddings, labels, get_all_pairs_indices(labels)) == alone != ours(embeddings, labels)

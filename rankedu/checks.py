@@ -22,6 +22,7 @@ __all__ = [
     "check_choice",
     "check_count",
     "check_finite",
+    "check_flag",
     "check_floating",
     "check_integers",
     "check_k",
@@ -224,6 +225,13 @@ def check_choice(value: str, choices: Sequence[str], *, name: str) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
 
 
+def check_flag(value: bool, name: str, *, hint: str = "") -> bool:
+    """True or False; anything else may be an argument of another place."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be True or False, got {value!r}{f' ({hint})' if hint else ''}")
+    return value
+
+
 def check_number(
     value: float,
     name: str,
@@ -233,7 +241,7 @@ def check_number(
     most: float = math.inf,
     hint: str = "",
 ) -> float:
-    """A finite number in a range, open at ``above``; the hint says what to do."""
+    """A finite number in a range, open at ``above``, that no training changes; the hint says what to do."""
     if most < math.inf:
         wanted = f"in ({above:g}, {most:g}]" if above > -math.inf else f"in [{least:g}, {most:g}]"
     elif above > -math.inf:
@@ -241,6 +249,11 @@ def check_number(
     else:
         wanted = f">= {least:g}" if least > -math.inf else ""
     advice = f" ({hint})" if hint else ""
+    if getattr(value, "requires_grad", False):  # of a tensor
+        raise TypeError(
+            f"{name} must be a number that is not learned, got a tensor that requires a gradient: it would be "
+            f"read once, and get none (use {name}.item())"
+        )
     try:
         if isinstance(value, (str, bytes, bool)):
             raise TypeError

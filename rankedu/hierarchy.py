@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor
 
-from rankedu.checks import check_count, check_integers, check_number, check_where, extremes
+from rankedu.checks import check_count, check_flag, check_integers, check_number, check_where, extremes
 
 __all__ = ["FlatHierarchyWarning", "InvertedRelevanceWarning", "levels", "relevance", "weighted_ap_relevance"]
 
@@ -165,6 +165,7 @@ def relevance(
     tensor([0.3333, 0.3333, 0.3333, 0.1250, 0.0000], dtype=torch.float64)
     """
     alpha = check_number(alpha, "alpha", above=0, hint="1 is HAPPIER's choice, 3 to 5 favours the leaves")
+    check_flag(monotone, "monotone")
     n_levels = _check(levels, n_levels, where)
     counts = count_levels(levels, n_levels, where)
     share = _at_least(counts) if monotone else counts

@@ -136,7 +136,9 @@ def map_at_r(y, relevant):
 
 def precision_at_k(y, relevant, k):
     """The share of the first k that is relevant (RaMBO Eq. 5, at any rank)."""
-    return ratio(sum(bool(r) and place <= k for r, place in zip(relevant, rank(y))), k, y)
+    return (
+        ratio(sum(bool(r) and place <= k for r, place in zip(relevant, rank(y))), k, y) if any(relevant) else math.nan
+    )
 
 
 def recall_at_k(y, relevant, k):

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from rankedu._fast.engine import eager, loss_of_positives
 from rankedu._fast.gradient import Part, wanted, with_gradient
 from rankedu._fast.tiles import tile_size
-from rankedu.checks import check_choice, check_floating, check_not_nan, relevant_items, warn_caller
+from rankedu.checks import check_choice, check_flag, check_floating, check_not_nan, relevant_items, warn_caller
 from rankedu.losses.margin import check_margin
 from rankedu.rankers.base import Ranker, wide
 
@@ -57,11 +57,11 @@ def zeros(scores: Tensor) -> Tensor:
     return wide(scores).masked_fill(torch.ones_like(scores, dtype=torch.bool), 0.0)
 
 
-def no_positives(scores: Tensor, reduction: str = "mean") -> Tensor:
-    """Warn; return a zero, or one a query."""
+def no_positives(scores: Tensor, reduction: str = "mean", *, left: str = "the loss and its gradient are 0") -> Tensor:
+    """Warn, and say what is left; return a zero, or one a query."""
     warn_caller(
         f"relevance must have a relevant item in some query, got none in scores of shape {tuple(scores.shape)}: "
-        "the loss and its gradient are 0 (draw batches with several items of a class, or extend the list by a memory)",
+        f"{left} (draw batches with several items of a class, or extend the list by a memory)",
         NoPositivesWarning,
     )
     return zeros(scores).sum(-1) if reduction == "none" else zeros(scores).sum()
@@ -142,7 +142,7 @@ class RankLoss(ScoreLoss):
         super().__init__(reduction)
         self.ranker = check_ranker(ranker)
         self.margin = check_margin(margin)
-        self.within_grad = bool(within_grad)
+        self.within_grad = check_flag(within_grad, "within_grad")
 
     def extra_repr(self) -> str:
         return f"margin={self.margin:g}, within_grad={self.within_grad}"

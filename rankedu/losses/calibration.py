@@ -92,6 +92,7 @@ class ROADMAPLoss(nn.Module):
         """As :meth:`APLoss.forward`; if no query has a relevant item, the calibration of the others alone."""
         positive, some = positives(scores, relevance, where)
         scores = wide(scores)  # once, so that both gradients are added before they are rounded to 16 bits
-        supremum = self.supremum.mean(scores, positive, where) if some else no_positives(scores)
+        calibrated = "only the calibration of the others is left"
+        supremum = self.supremum.mean(scores, positive, where) if some else no_positives(scores, left=calibrated)
         calibration = self.calibration.mean(scores, positive, where)
         return (1 - self.weight) * supremum + self.weight * calibration  # lerp would make inf - inf

@@ -10,7 +10,7 @@ from rankedu import hierarchy
 from rankedu._fast import engine
 from rankedu._fast.engine import eager
 from rankedu._fast.hierarchical_tiles import loss_of_grades
-from rankedu.checks import as_graded, check_finite, check_floating, check_number, check_values
+from rankedu.checks import as_graded, check_finite, check_flag, check_floating, check_number, check_values
 from rankedu.losses.base import ScoreLoss, check_ranker, is_any, no_positives
 from rankedu.losses.clustering import ClusterLoss
 from rankedu.losses.margin import check_margin
@@ -94,7 +94,7 @@ class HAPLoss(ScoreLoss):
         super().__init__(reduction)
         self.ranker: Any = SupremumRanker() if ranker is None else check_ranker(ranker)
         self.margin = check_margin(margin)
-        self.within_grad = bool(within_grad)
+        self.within_grad = check_flag(within_grad, "within_grad")
         self.lower: Any = lower
         pairwise = isinstance(self.ranker, SupremumRanker)
         if pairwise and self.within_grad:
@@ -265,7 +265,7 @@ class HAPPIERLoss(nn.Module):
         hint = "the share of the clustering; 0.1 is published"
         self.weight = check_number(weight, "weight", least=0, most=1, hint=hint)
         hierarchy.relevance(torch.zeros(1, dtype=torch.int64), alpha)  # refuses an alpha that is none
-        self.alpha, self.monotone = float(alpha), bool(monotone)
+        self.alpha, self.monotone = float(alpha), check_flag(monotone, "monotone")
         relevance = partial(hierarchy.relevance, alpha=self.alpha, monotone=self.monotone)
         self.average_precision = OnEmbeddings(
             HAPLoss(ranker, margin, within_grad, lower), exclude_self, memory, relevance=relevance

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from rankedu import hierarchy
 from rankedu._fast.engine import eager
-from rankedu.checks import check_choice, check_integers, check_like, check_not_nan, check_rows, warn_caller
+from rankedu.checks import check_choice, check_flag, check_integers, check_like, check_not_nan, check_rows, warn_caller
 from rankedu.losses._cosine import SIMILARITIES, similarities
 
 
@@ -77,7 +77,7 @@ class OnEmbeddings(nn.Module):
         self.loss = loss
         self.relevance = relevance
         self._warned = self._told_flat = False
-        self.exclude_self = bool(exclude_self)
+        self.exclude_self = check_flag(exclude_self, "exclude_self", hint="a margin goes to the loss itself")
         self.similarity = similarity
         self.memory: Any = memory
 
@@ -109,7 +109,8 @@ class OnEmbeddings(nn.Module):
             the end of a path, which matches nothing.
         indices_tuple : tuple of Tensor of int64, optional
             What a miner of pytorch-metric-learning returns: three tensors (queries, their positives, their negatives)
-            or four. Who is in no pair with a query takes no part in its list. Ranks need no miner. Default: all.
+            or four. Who is in no pair with a query takes no part in its list, but for what the memory holds, which
+            miners do not see. Ranks need no miner. Default: all.
         ref_emb : Tensor, shape (refs, dim), optional
             The items to be ranked, ``ref_embeddings`` by another name. Default: the batch, and what the memory holds;
             the very tensor ``embeddings`` means that too. Else no item is taken for the query itself.
@@ -137,6 +138,8 @@ class OnEmbeddings(nn.Module):
         assert ref_emb is not None and ref_labels is not None
         scores = similarities(embeddings, ref_emb, self.similarity)
         where = None if indices_tuple is None else mined(indices_tuple, scores)
+        if where is not None and own:
+            where[:, len(labels) :] = True  # the memory's
         if own and self.exclude_self:
             where = torch.ones_like(scores, dtype=torch.bool) if where is None else where
             where.diagonal().fill_(False)

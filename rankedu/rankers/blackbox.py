@@ -8,7 +8,7 @@ from torch import Tensor
 
 from rankedu._fast.gradient import crossings, strength
 from rankedu.blackbox import differentiate
-from rankedu.checks import check_lam, warn_caller
+from rankedu.checks import check_flag, check_lam, warn_caller
 from rankedu.rankers.base import Ranker, wide
 from rankedu.rankers.reach import SHARE, LongStepWarning, NoStepWarning
 from rankedu.ranks import ranked
@@ -58,7 +58,7 @@ class BlackboxRanker(Ranker):
         self.auto = isinstance(lam, str) and lam == "auto"
         self.lam = math.nan if self.auto else check_lam(lam)  # type: ignore[arg-type]
         self.share = SHARE  # of the pairs, for "auto"
-        self.normalized = bool(normalized)
+        self.normalized = check_flag(normalized, "normalized")
         self._told = False
 
     def extra_repr(self) -> str:

@@ -306,6 +306,34 @@ def test_settings_of_rankers():
     )
 
 
+def test_a_switch_is_true_or_false_and_a_number_is_not_learned():
+    """What is meant for another place, a margin above all, is not taken for True."""
+    learned = torch.nn.Parameter(torch.tensor(0.05))
+    switches = {
+        "exclude_self": (
+            lambda value: losses.OnEmbeddings(SmoothAPLoss(), value),
+            r".*\(a margin goes to the loss itself\)",
+        ),
+        "within_grad": (lambda value: losses.APLoss(blackbox, 0.1, value), ""),
+        "monotone": (lambda value: hierarchy.relevance(torch.tensor([1]), monotone=value), ""),
+        "normalized": (lambda value: BlackboxRanker(4.0, value), ""),
+    }
+    for name, (make, hint) in switches.items():
+        refused((lambda: make(0.1), TypeError, f"^{name} must be True or False, got 0.1{hint}$"))  # noqa: B023
+        assert make(True) is not None
+    refused(
+        (lambda: losses.HAPLoss(within_grad=1), TypeError, "within_grad must be True or False, got 1"),
+        (lambda: losses.HAPPIERLoss(2, 3, monotone=1), TypeError, "monotone must be True or False, got 1"),
+        (
+            lambda: SmoothAPLoss(learned),
+            TypeError,
+            r"temperature must be .* not learned, .*\(use temperature.item\(\)\)",
+        ),
+        (lambda: BlackboxRanker(learned), TypeError, "lam must be a number that is not learned"),
+    )
+    assert SmoothAPLoss(learned.detach()).ranker.temperature == SmoothAPLoss(learned.item()).ranker.temperature
+
+
 def test_settings_of_losses():
     refused(
         (lambda: losses.APLoss(blackbox, -0.1), ValueError, r"margin must be finite and >= 0, got -0.1"),

@@ -242,10 +242,6 @@ def of_ties(ties):
     return Metric(partial(metrics.average_precision, ties=ties), partial(reference.average_precision, ties=ties))
 
 
-def precision_at_2(y, relevant):
-    return reference.precision_at_k(y, relevant, 2) if any(relevant) else reference.math.nan
-
-
 def per_level(y, levels):
     return [reference.average_precision(y, [level >= at for level in levels]) for at in (1, 2, 3)]
 
@@ -258,7 +254,7 @@ METRICS = {
     "ap@2": at_2(metrics.average_precision, reference.average_precision_at_k),
     "recall@2": at_2(metrics.recall_at_k, reference.recall_at_k),
     "recall share@2": at_2(metrics.recall_share_at_k, reference.recall_share_at_k),
-    "precision@2": Metric(partial(metrics.precision_at_k, k=2), precision_at_2),
+    "precision@2": at_2(metrics.precision_at_k, reference.precision_at_k),
     "map@r": Metric(metrics.map_at_r, reference.map_at_r),
     "r-precision": Metric(metrics.r_precision, reference.r_precision),
     "mrr": Metric(metrics.reciprocal_rank, reference.reciprocal_rank),

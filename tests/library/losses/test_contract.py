@@ -128,6 +128,7 @@ def test_nothing_to_rank_at_all_is_one_warning_and_zero(case):
     assert all(found.filename == __file__ for found in caught)
     value.backward()
     if isinstance(case.loss, losses.ROADMAPLoss):
+        assert "only the calibration of the others is left" in str(caught[0].message)
         close(value, 0.5 * losses.CalibrationLoss()(scores, torch.zeros_like(labels)))
     assert (value.item() == 0 and not leaf.grad.any()) or isinstance(case.loss, losses.ROADMAPLoss)
     with warnings.catch_warnings():

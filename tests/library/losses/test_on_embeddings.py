@@ -102,6 +102,16 @@ def test_what_a_miner_leaves_is_what_is_ranked(miner, refs):
     assert len(set(pairs_of(indices))) < 9 * (5 if refs else 8)
 
 
+def test_a_miner_of_the_batch_leaves_the_memory_in_the_lists():
+    first, second = random(9, 6, seed=3), random(9, 6, seed=4)
+    mined = miners.MultiSimilarityMiner(0.1)(second, LABELS)
+    remembering = OnEmbeddings(AP, memory=EmbeddingMemory(1))
+    remembering(first, LABELS)
+    pairs = [*pairs_of(mined), *((i, j) for i in range(9) for j in range(9, 18))]
+    expected = by_loop(AP, second, torch.cat([second, first]), pairs, torch.cat([LABELS, LABELS]))
+    close(remembering(second, LABELS, mined), expected.mean())
+
+
 def test_all_pairs_are_the_default():
     for loss in (on, HAPPIERLoss(4, 6)):
         assert loss(random(9, 6), LABELS, get_all_pairs_indices(LABELS)) == loss(random(9, 6), LABELS)
@@ -398,6 +408,6 @@ def test_a_loss_of_proposals_has_its_memory_and_without_an_object_it_is_zero():
     again.eval().load_state_dict(seen.state_dict())
     assert again(random(10, 5), CLASS_OF) == expected
     for label in (0, -1):
-        with pytest.warns(losses.NoPositivesWarning):
+        with pytest.warns(losses.NoPositivesWarning, match="the loss and its gradient are 0"):
             value, slope = value_and_gradients(lambda x: on_proposals()(x, torch.full((10,), label)), random(10, 5))  # noqa: B023
         assert value == 0 and not slope.any()

@@ -13,7 +13,7 @@ from pytorch_metric_learning.trainers import MetricLossOnly
 from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
 from pytorch_metric_learning.utils.inference import CustomKNN
 
-from rankedu.losses import OnEmbeddings, SmoothAPLoss
+from rankedu.losses import OnEmbeddings, ROADMAPLoss
 from ranklab.datasets import UnicodeGlyphs, augment
 from ranklab.models import ConvNet
 
@@ -34,7 +34,7 @@ trainer = MetricLossOnly(
     models={"trunk": net},
     optimizers={"trunk_optimizer": torch.optim.Adam(net.parameters(), lr=3e-3)},
     batch_size=128,
-    loss_funcs={"metric_loss": OnEmbeddings(SmoothAPLoss(temperature=0.05))},  # the one line that is rankedu's
+    loss_funcs={"metric_loss": OnEmbeddings(ROADMAPLoss())},  # the one line that is rankedu's
     dataset=train,
     sampler=MPerClassSampler(train.tensors[1], m=4, batch_size=128, length_before_new_iter=128 * steps),
     dataloader_num_workers=0,

@@ -83,7 +83,7 @@ def sentence(record: dict[str, list[float]]) -> str:
     near = [sum(1 / 3 <= row[at] / row[0] <= 3 for row in record.values()) for at in range(1, 6)]
     above, below = sum(row[1] > row[0] for row in record.values()), sum(row[5] < row[0] for row in record.values())
     return (
-        f"Of {len(record)} searches, the data ask for more than the λ that was found in {above} at the first batch, "
-        f"and for less in {below} in the last quarter; within a factor of three are {near[0]} at first, and in the "
-        f"quarters {', '.join(map(str, near[1:4]))} and {near[4]}."
+        f"In {len(record)} trainings whose λ a search found, the data ask for more than this at the first batch "
+        f"({above} of {len(record)}) and for less in the last quarter ({below}); at no time do more than {max(near)} ask "
+        "for it within a factor of three."
     )

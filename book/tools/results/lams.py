@@ -84,6 +84,6 @@ def sentence(record: dict[str, list[float]]) -> str:
     above, below = sum(row[1] > row[0] for row in record.values()), sum(row[5] < row[0] for row in record.values())
     return (
         f"In {len(record)} trainings whose λ a search found, the data ask for more than this at the first batch "
-        f"({above} of {len(record)}) and for less in the last quarter ({below}); at no time do more than {max(near)} ask "
-        "for it within a factor of three."
+        f"({above} of {len(record)}) and for less in the last quarter ({below}); at no time do more than {max(near)} "
+        "ask for it within a factor of three."
     )

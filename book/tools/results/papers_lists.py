@@ -55,7 +55,8 @@ def figure_4() -> str:
     steps = _distinct(str(record.parameters["steps"]) for record in used)
     took = statistics.fmean(record.seconds for record in used)
     about = f"{len(used)} runs of {steps} steps, from a start that knows letters; in percent, on the held-out letters. "
-    return f"{markdown(rows, 1)}\n\n{about}A run took {took:.0f} s. Made by\n\n```sh\nmake claims\n```\n"
+    made = "They are of the first round; `lab/records/README.md` tells how a record of it is made again."
+    return f"{markdown(rows, 1)}\n\n{about}A run took {took:.0f} s. {made}\n"
 
 
 def margin_and_memory(file: str) -> str:

@@ -9,7 +9,7 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -31,7 +31,7 @@ from ranklab.runs.planning import plan
 from ranklab.runs.records import Record, collect_runs, flatten, keep_runs
 from ranklab.runs.results import write_json
 from ranklab.runs.runner import git_revision, versions
-from ranklab.runs.search import Between, draw
+from ranklab.runs.search import CHOOSING, Between, draw
 from ranklab.training import pick_device
 
 __all__ = ["DEFAULT", "ROUNDS", "TEMPERATURE", "Deals", "Round", "read_round"]
@@ -88,13 +88,40 @@ class Deals:
         self.device = str(pick_device(device))
         self.weights = self.runs / "weights"
 
-    def run(self, done: Collection[str] = ()) -> Iterator[Arm]:
-        """Do the arms in order, but for those that are done; what one needs of these is searched for here as well."""
+    def run(self, done: Mapping[str, Mapping[int, Record]] | None = None) -> Iterator[Arm]:
+        """Do the arms in order, but for those that are done, by the records of what was chosen in each deal.
+
+        What an arm needs of these is trained again, with the settings that were chosen.
+        """
+        done = done or {}
         for arm in self.design.arms.values():
             if arm.name not in done:
                 for name in with_needs([arm.name], self.design.arms):
-                    self._do(self.design.arms[name])
+                    if name in done:
+                        self._train_again(self.design.arms[name], done[name])
+                    else:
+                        self._do(self.design.arms[name])
                 yield arm
+
+    def _train_again(self, arm: Arm, done: Mapping[int, Record]) -> None:
+        todo = [deal for deal in done if not self._path(arm.name, deal).exists()]
+        self._in_deals(self.again, arm, todo, [done[deal] for deal in todo])
+
+    def again(self, arm: Arm, deal: int, record: Record) -> None:
+        """Train with the settings of a record; keep them, and the network, as what was chosen by the arm's metric."""
+        names = set(self._taken(arm, deal))
+        if space := arm.space if arm.searched else {}:
+            names |= as_parameters(draw(space, 1)[0], self._parameters(arm, {})).keys()
+        here = {"weights": self._start(arm, deal), "device": self.device, "test_split": CHOOSING}
+        with self._folder() as folder:
+            outcome = LABS[arm.lab].run(record.parameters | here, folder, progress=False)
+            outcome.close()
+            network = keep_weights(Path(folder) / "net.pt", self.weights)
+        found: dict[str, Any] = {"arm": arm.name, "deal": deal, "code": f"not searched, by the record {record.run}"}
+        found["networks"] = {arm.choose: network}
+        found["settings"] = {arm.choose: {name: record.parameters[name] for name in sorted(names)}}
+        found["val"] = {"then": record.evidence["val"][arm.choose], "now": flatten(outcome.metrics)[arm.choose]}
+        write_json(self._path(arm.name, deal), found)
 
     def _do(self, arm: Arm) -> None:
         """Search for an arm in all deals, with a wider box once more where too many ended at an edge."""
@@ -110,16 +137,17 @@ class Deals:
         return {name: widened(between) if name in names else between for name, between in space.items()}
 
     def _search_all(self, arm: Arm) -> None:
-        todo = [deal for deal in range(self.design.deals) if not self._is_done(arm, deal)]
-        context = get_context("spawn")
-        with ProcessPoolExecutor(self.workers, mp_context=context, initializer=_alike) as pool:
-            list(pool.map(self.search, [arm] * len(todo), todo))
+        self._in_deals(self.search, arm, [deal for deal in range(self.design.deals) if not self._is_done(arm, deal)])
+
+    def _in_deals(self, work: Callable[..., None], arm: Arm, deals: list[int], *more: list[Any]) -> None:
+        with ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"), initializer=_alike) as pool:
+            list(pool.map(work, [arm] * len(deals), deals, *more))
 
     def _is_done(self, arm: Arm, deal: int) -> bool:
         if not self._path(arm.name, deal).exists():
             return False
         found = self.read(arm.name, deal)
-        return bool(found["space"] == _bounds(self.space(arm)) and found["code"] == code_hash(CODE))
+        return bool(found["code"] == code_hash(CODE) and found["space"] == _bounds(self.space(arm)))
 
     def _crowded(self, arm: Arm) -> list[str]:
         """The settings whose boxes are to be widened; none of a box that was."""

@@ -50,7 +50,11 @@ def claims(
             _repeat(design, table, repeat, device)
             return
         deals = Deals(design, runs, workers=workers, device=device)
-        done = {arm for (arm, _), of_deals in networks(table).items() if len(of_deals) == design.deals}
+        done = {
+            arm: of_deals
+            for (arm, metric), of_deals in networks(table).items()
+            if len(of_deals) == design.deals and metric == design.arms[arm].choose
+        }
         for arm in deals.run(done) if run else ():
             with held_out.opened():
                 count = deals.measure(arm, table)

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from ranklab.claims import deals as running
-from ranklab.claims.answers import answers, as_text
+from ranklab.claims.answers import answers, as_text, networks
 from ranklab.claims.deals import DEFAULT, LABS, ROUNDS, Deals, crowded, read_round, widened
 from ranklab.claims.protocol import RANDOM, read_arms
 from ranklab.claims.spread import Mean, levels, mean_of_deals, say
@@ -155,8 +155,9 @@ def test_what_is_done_is_not_done_again_and_a_crowded_box_is(done, monkeypatch):
     deals, table = done
     monkeypatch.setitem(LABS, "retrieval", None)
     assert [arm.name for arm in deals.run()] == list(ARMS), "nothing was trained"
-    assert [arm.name for arm in deals.run(["smooth_ap", "later"])] == ["its rate again"]
-    assert not list(Deals(deals.design, table.parent / "elsewhere").run(ARMS)), "nor where no search is"
+    kept = {arm: of_deals for (arm, metric), of_deals in networks(table).items() if metric == "mAP@R"}
+    assert [arm.name for arm in deals.run({name: kept[name] for name in ("smooth_ap", "later")})] == ["its rate again"]
+    assert not list(Deals(deals.design, table.parent / "elsewhere").run(kept)), "nor where no search is"
     assert [deals.measure(arm, table) for arm in deals.design.arms.values()] == [0] * len(ARMS)
     monkeypatch.undo()
     arm, before = deals.design.arms["later"], deals.read("later", 1)
@@ -165,6 +166,24 @@ def test_what_is_done_is_not_done_again_and_a_crowded_box_is(done, monkeypatch):
     assert not deals._is_done(arm, 1) and deals.space(arm)["lr"].high > arm.space["lr"].high
     deals.search(arm, 1)
     assert deals._is_done(arm, 1) and deals.read("later", 1)["space"]["lr"] != before["space"]["lr"]
+
+
+def test_what_an_arm_needs_of_one_that_is_done_is_trained_by_its_record_and_not_searched_for(done, tmp_path):
+    deals, table = done
+    record = networks(table)["smooth_ap", "mAP@R"]
+    elsewhere = Deals(deals.design, tmp_path)
+    ran = elsewhere.run({"smooth_ap": record})
+    assert [next(ran).name, next(ran).name] == ["its rate again", "later"]
+    for deal in range(2):
+        searched, again = (of.read("smooth_ap", deal) for of in (deals, elsewhere))
+        assert again["networks"] == {"mAP@R": searched["networks"]["mAP@R"]}, "to the digit, on one machine"
+        assert again["settings"]["mAP@R"] == searched["settings"]["mAP@R"]
+        assert again["val"]["now"] == again["val"]["then"] == record[deal].evidence["val"]["mAP@R"]
+        then, now = (of.read("its rate again", deal) for of in (deals, elsewhere))
+        assert [one["val"]["mAP@R"] for one in then["trials"]] == [one["val"]["mAP@R"] for one in now["trials"]]
+        begun = elsewhere.read("later", deal)["parameters"]["mAP@R"]["weights"]
+        assert begun == again["networks"]["mAP@R"]
+    assert not elsewhere._is_done(deals.design.arms["smooth_ap"], 0), "it was not searched for"
 
 
 def test_answers_are_of_the_records(done):

@@ -169,7 +169,8 @@ def curves(
     for (name, look), rows in zip(style.looks(named).items(), named.values(), strict=True):
         (steps, losses), (at, found) = _series(rows, "loss"), _series(rows, metric)
         if not len(steps):
-            raise ValueError(f"runs must have rows with 'step' and 'loss', got none{f' for {name!r}' if name else ''}")
+            facts.append(f"{name or 'loss'}: no step was taken")
+            continue
         width = max(1, len(losses) // 20)
         total = np.convolve(losses, np.ones(width))[: len(losses)]  # of each and those before it
         smooth = total / np.minimum(np.arange(1, len(losses) + 1), width)

@@ -107,6 +107,14 @@ def test_a_page_can_be_read_with_the_keyboard_alone(reader):
     assert page.locator(".cell_output button.copybtn").count() == 0 < page.locator(".cell_output pre").count()
 
 
+def test_what_scrolls_is_reached_by_keys_when_the_page_is_slow_to_have_its_width(reader):
+    page = reader("claims-protocol.html", viewport=walk.SIZES["phone"])
+    page.add_style_tag(content="* { transition-duration: 1s !important; }")
+    page.set_viewport_size(walk.SIZES["desk"])
+    page.wait_for_function("[...document.querySelectorAll('pre')].every((code) => code.scrollWidth > code.clientWidth)")
+    page.wait_for_function(walk.SCROLLED_BY_KEYS)
+
+
 def test_on_paper_there_is_the_text_and_nothing_to_press(reader):
     """Folds are opened, sliders and navigation are gone, dark becomes light, and all of it comes back."""
     page, theme = reader(CHAPTER, color_scheme="dark"), "document.documentElement.dataset.theme"

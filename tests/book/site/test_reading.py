@@ -36,6 +36,8 @@ def test_the_minutes_of_a_chapter_a_section_and_a_page_are_near_its_words():
     for step, minutes in reading.stated().items():
         assert minutes == pytest.approx(max(1, pace.minutes_by_words(step)), abs=1), step
         assert step not in reading.homes() or minutes < CHAPTERS[reading.homes()[step]].read, step
+    more = ("none", "one", "two", "three")[pace.MINUTES_TO_TRY]
+    assert f"Allow {more} more" in (reading.BOOK / "syllabus.md").read_text(encoding="utf-8")
 
 
 def test_a_path_leads_only_to_what_is_there_and_its_script_tells_the_same():

@@ -49,17 +49,15 @@ def claims(
         if repeat:
             _repeat(design, table, repeat, device)
             return
-        deals = Deals(design, runs, workers=workers, device=device)
-        done = {
-            arm: of_deals
-            for (arm, metric), of_deals in networks(table).items()
-            if len(of_deals) == design.deals and metric == design.arms[arm].choose
-        }
-        for arm in deals.run(done) if run else ():
-            with held_out.opened():
-                count = deals.measure(arm, table)
-            print(f"{arm.name}: {count} networks were measured on the held-out letters", flush=True)
-        if not run:
+        if run:
+            deals, there = Deals(design, runs, workers=workers, device=device), networks(table)
+            chosen = {name: there.get((name, arm.choose), {}) for name, arm in design.arms.items()}
+            done = {name: of_deals for name, of_deals in chosen.items() if len(of_deals) == design.deals}
+            for arm in deals.run(done):
+                with held_out.opened():
+                    count = deals.measure(arm, table)
+                print(f"{arm.name}: {count} networks were measured on the held-out letters", flush=True)
+        else:
             entries = made.read_claims(folder)
             for protocol in (made.read_protocol(scale, folder) for scale in SCALES):
                 print(_judged(protocol.of(entries), made.verdicts(entries, protocol, folder)))

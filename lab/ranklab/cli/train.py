@@ -15,7 +15,7 @@ def train(
     out: Annotated[Path | None, typer.Option(help="Where all goes.", show_default="SOURCE-trained")] = None,
     root: Annotated[Path | None, typer.Option(help="Folder of a table's pictures.", show_default="the table's")] = None,
     loss: Annotated[
-        str | None, typer.Option(help="A method of the labs.", show_default="rambo_log; of a hierarchy happier")
+        str | None, typer.Option(help="A method of the labs.", show_default="roadmap; of a hierarchy happier")
     ] = None,
     settings: Annotated[str, typer.Option(metavar="'A=1 B=2'", help="Of the loss.")] = "",
     model: Annotated[str, typer.Option(help="convnet_wide, resnet34 or resnet50.")] = "convnet_wide",

@@ -30,8 +30,8 @@ from ranklab.training import Recipe, pick_device
 from ranklab.training import train as train_by
 from ranklab.training.retrieval import embed
 
-#: A loss of classes, and one of a hierarchy, where none is asked for.
-LOSSES = ("rambo_log", "happier")
+#: A loss of classes, one that the book advises to begin with, and one of a hierarchy, where none is asked for.
+LOSSES = ("roadmap", "happier")
 #: All that decides what comes out, beside the pictures; None stands for what fits, see `settled`.
 SETTINGS: dict[str, Any] = {
     "loss": None,

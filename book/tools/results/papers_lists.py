@@ -121,8 +121,8 @@ def severity(records: Sequence[Record]) -> str:
         [row] = summarise(chosen(of_lab, deciding(wanted)))
         used += row.records
         cells = [_unbroken(value_of(column)) for column in zip(*map(_shares, row.records), strict=True)]
-        about = {"trained by": METHODS[wanted["loss"]].title, "runs": len(row.records)}
-        lines.append(about | dict(zip(heads, cells, strict=True)))
+        by = METHODS[wanted["loss"]].title if wanted["steps"] else "nothing"
+        lines.append({"trained by": by, "runs": len(row.records)} | dict(zip(heads, cells, strict=True)))
     return f"{markdown(lines, 1)}\n\n{origin(used, grids[0].scale)} the commands of HAPPIER's Tables 1 and 5.\n"
 
 

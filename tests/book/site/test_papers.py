@@ -5,14 +5,14 @@ import json
 
 import pytest
 from bs4 import BeautifulSoup
-from scipy.stats import spearmanr
+from scipy.stats import pearsonr, spearmanr
 from tools.results import papers, papers_lists, papers_page, papers_speed
 
 from ranklab.datasets.published import PUBLISHED
 from ranklab.experiments.detection import LOSSES
 from ranklab.experiments.hierarchical_retrieval import level_names
 from ranklab.methods import METHODS
-from ranklab.runs import Record, plan
+from ranklab.runs import Record, collect_runs, plan
 
 TABLES = {table.name: table for table in papers.tables()}
 SWEEPS = papers.sweeps()
@@ -39,7 +39,7 @@ def test_every_row_of_a_table_is_a_point_of_its_sweeps():
     for name, table in TABLES.items():
         assert set(table.beside["data"]) == set(table.printed["columns"]), name
         for scale in table.scales():
-            points = [point for sweep in table.sweeps(scale) for point in sweep.points()]
+            points = [sweep.shared() | point for sweep in table.sweeps(scale) for point in sweep.points()]
             for row in table.rows():
                 for variant in table.variants().values():
                     wanted = table.on_ours(row, variant, scale)
@@ -92,12 +92,13 @@ def test_without_runs_the_cells_say_so():
 
 def test_runs_stand_beside_what_is_printed():
     table = TABLES["happier_tab_1"]
-    text = papers_page.block(table, list(made_up(table, lambda place: 0.3 + place / 50)))
+    printed = len(table.printed["rows"])
+    text = papers_page.block(table, list(made_up(table, lambda place: (0.3 + place / 50) * (place < printed))))
     found = cells(text)
     assert found[0][10:13] == ["30.1 ± 0.1"] * 3 and found[1][12] == "32.1 ± 0.1"
     assert [row[13:] for row in found] == [["not run"] * 3] * len(found), "the published data sets"
     assert f"{3 * len(found)} runs" in text and "revision 0123456789 with changes." in text
-    bold = BeautifulSoup(text, "html.parser").select("tbody tr")[-1].find_all("strong")
+    bold = BeautifulSoup(text, "html.parser").select("tbody tr")[printed - 1].find_all("strong")
     assert len(bold) == len(found[0]) - 1 - 3, "HAPPIER leads everywhere, or shares the lead"
     for data in table.printed["columns"]:
         rho = spearmanr(list(column("happier_tab_1", data, "H-AP").values()), range(10)).statistic
@@ -139,3 +140,12 @@ def test_what_the_page_says_of_a_gpu_stands_in_its_record():
     assert found["AP", "ours", 10**8] < found["AP", "transcription", 10**8]
     for loss in ("Smooth-AP", "SupAP", "H-AP"):
         assert found[loss, "transcription", 1024] and found[loss, "transcription", 2048] is None
+
+
+def test_what_the_page_says_of_trainings_stands_in_their_records():
+    text, records = (papers.ROOT / "book" / "results.md").read_text(encoding="utf-8"), collect_runs(papers.RUNS)[0]
+    trained = [r.metrics for r in records if r.lab == "hierarchical_retrieval" and r.parameters["steps"]]
+    level = pearsonr([m["H-AP"] for m in trained], [m["AP of characters"] for m in trained]).statistic
+    assert f"over the {len(trained)} runs the two correlate at {level:.3f}" in text
+    rates = {r.parameters["loss_lr"] for r in collect_runs(papers.RUNS.with_name("claims_cpu.jsonl"))[0]} - {1.0}
+    assert f"the first searches of the claims found rates {min(rates):.0f} to {max(rates):.0f} times as large" in text

@@ -72,13 +72,13 @@ def share(loss: str, angle: float) -> float:
     "At its place in the batch, 72 degrees, find the loss that sends a3 away from its class.",
     lambda at: at.angle == 72 and at.turn > 1e-6,
     "It is {name}. Along the arc it has {minima} local minima, and from here the way down leads away from the class. "
-    "The step is short, {share:.0%} of the longest: no list would gain much.",
+    "The step is short, {share:.0%} of the longest.",
 )
 @goal(
     "At 115 degrees, far from its class, find the loss that gives a3 the longest step of all nine items.",
     lambda at: at.angle == 115 and at.share > 1 - 1e-9,
     "The {name}: a proxy acts on items that are far away. Smooth-AP, with its small τ, gives a3 {smooth:.0%} of its "
-    "longest step, for no list would gain much. This is a reason to mix them, as HAPPIER does.",
+    "longest step. This is a reason to mix them, as HAPPIER does.",
 )
 @goal(
     "Find a loss that is lowest far from the places where AP is best.",

@@ -33,7 +33,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 ANGLES = (0.0, 22.0, 72.0, 42.0, 58.0, 98.0, 83.0, 121.0, 147.0)
 #: A batch that every query ranks perfectly, levels included; positives have cosines above 0.9, all others below 0.6.
 SORTED = (0.0, 6.0, 13.0, 67.0, 72.0, 79.0, 165.0, 172.0, 177.0)
-#: The same, with leads as wide, but for one thing: c itself is wide, and no one threshold serves all queries.
+#: The same, with leads nearly as wide, but for one thing: c itself is wide, and no one threshold serves all queries.
 UNCALIBRATED = (0.0, 2.0, 4.0, 55.0, 57.0, 59.0, 168.0, 211.0, 252.0)
 #: Parent and class of each item; the classes are a, b and c.
 PATHS = torch.tensor([[0, 0]] * 3 + [[0, 1]] * 3 + [[1, 2]] * 3)

@@ -23,6 +23,8 @@ DATA = ROOT / "book" / "data"
 RUNS = ROOT / "lab" / "records" / "results.jsonl"
 PRESETS = ROOT / "notebooks" / "labs" / "presets"
 Parameters = Mapping[str, Any]
+#: The last row of a table that names the grid `untrained` among its own.
+UNTRAINED = {"method": "Before any training", "ours": "untrained"}
 
 
 @cache
@@ -93,7 +95,8 @@ class Table(NamedTuple):
     def rows(self) -> list[dict[str, Any]]:
         """The printed rows, then those that are ours alone."""
         empty = [None] * sum(map(len, self.printed["columns"].values()))
-        return [*self.printed["rows"], *({**row, "values": empty} for row in self.beside.get("also", []))]
+        also = [*self.beside.get("also", []), *[UNTRAINED] * (UNTRAINED["ours"] in self.beside["grids"])]
+        return [*self.printed["rows"], *({**row, "values": empty} for row in also)]
 
     def sweeps(self, scale: str | None = None) -> list[Sweep]:
         """Those whose runs stand in the table, at one scale or at all."""
@@ -128,6 +131,8 @@ class Table(NamedTuple):
 
     def _own(self, row: Parameters) -> dict[str, Any]:
         """What tells the runs of a row from others of the sweep."""
+        if row["ours"] == UNTRAINED["ours"]:
+            return find_sweep(self.beside["lab"], UNTRAINED["ours"]).points()[0]
         return {"loss": row["ours"], **self.beside.get("rows", {}).get(row["ours"], {})}
 
 

@@ -139,7 +139,7 @@ def test_a_finger_drags_a_ring_and_scrolls_beside_it_and_puts_the_ball_down(read
     assert page.evaluate("scrollY") == 0
     picture = page.locator("figure.explorable img").bounding_box()
     swipe(picture["x"] + 0.8 * picture["width"], picture["y"] + 0.9 * picture["height"], 0, -100)
-    page.wait_for_function("scrollY > 0")
+    walk.until(page, "scrollY > 0")
     assert pictures(page) == ["A at 0"]
     page = reader("hills")
     box = page.locator(".explorable-map").bounding_box()
@@ -214,7 +214,7 @@ def place(right: int, up: int) -> str:
 def rolled(page) -> tuple[list, str]:
     """Run, and wait for the end: the trail and how it ended."""
     page.get_by_role("button", name="Run").click()
-    page.wait_for_function("document.querySelector('.explorable-run [role=status]').textContent.includes('loss')")
+    walk.until(page, "document.querySelector('.explorable-run [role=status]').textContent.includes('loss')")
     return trail(page)
 
 
@@ -260,7 +260,7 @@ def test_the_ball_rolls_as_python_does_by_the_same_directions_and_anew_for_anoth
     assert len({end for _, end in ways} | {len(path) for path, _ in ways}) > 3, "the three differ"
     for key, number in (("Home", 0), ("End", 2)):
         page.locator("input[type=range]").press(key)
-        page.wait_for_function(f"document.querySelector('figure').dataset.end === '{ways[number][1]}'")
+        walk.until(page, f"document.querySelector('figure').dataset.end === '{ways[number][1]}'")
         assert same(trail(page), ways[number])
 
 

@@ -13,6 +13,7 @@ import urllib.request
 
 import nbformat
 import pytest
+import walk
 
 from rankedu import reference
 
@@ -99,7 +100,7 @@ def test_the_kernel_answers_a_key_on_a_slider_and_a_drag(notebook, chromium):
     for _ in range(2):
         before = page.evaluate(SHOWN)
         handle.press("ArrowRight")
-        page.wait_for_function(f"before => ({SHOWN})().every((one, i) => one !== before[i])", arg=before)
+        walk.until(page, f"before => ({SHOWN})().every((one, i) => one !== before[i])", arg=before)
     item = page.locator("[data-handle='Item H']")
     item.scroll_into_view_if_needed()
     figure = page.locator("figure[data-live]", has=item)
@@ -114,8 +115,8 @@ def test_the_kernel_answers_a_key_on_a_slider_and_a_drag(notebook, chromium):
             page.mouse.move(box["x"] + 200, box["y"] + 20, steps=5)
             page.mouse.up()
         changed = "([figure, before]) => figure.dataset.state !== before"
-        page.wait_for_function(changed, arg=[figure.element_handle(), before])
-    page.wait_for_function("figure => JSON.parse(figure.dataset.state).scores[7] > 0.3", arg=figure.element_handle())
+        walk.until(page, changed, arg=[figure.element_handle(), before])
+    walk.until(page, "figure => JSON.parse(figure.dataset.state).scores[7] > 0.3", arg=figure.element_handle())
     told = json.loads(figure.get_attribute("data-state"))
     assert told["average_precision"] == reference.average_precision(told["scores"], told["relevance"])
     assert not "".join(page.locator(TROUBLE).all_inner_texts())

@@ -43,7 +43,7 @@ def reader(visit, folder):
 def ready(page, name) -> str:
     """Wait for the scripts, which are fetched at a first touch: from then on a key is answered before the next one."""
     page.locator("figure").hover()
-    page.wait_for_function("module => globalThis.py?.modules[module]", arg=Live(name).module)
+    walk.until(page, "module => globalThis.py?.modules[module]", arg=Live(name).module)
     return Live(name).module
 
 
@@ -56,7 +56,7 @@ def state(page):
 
 
 def changed(page, before) -> str:
-    page.wait_for_function("before => document.querySelector('figure[data-live]').dataset.state !== before", arg=before)
+    walk.until(page, "before => document.querySelector('figure[data-live]').dataset.state !== before", arg=before)
     return raw(page)
 
 
@@ -234,12 +234,12 @@ def the_address_keeps_what_the_reader_set(page, name):
     for handle in page.locator("[data-handle]").all():
         for key in ("PageUp", "PageDown", "PageDown"):
             handle.press(key)
-    page.wait_for_function(KEPT, arg=start)
+    walk.until(page, KEPT, arg=start)
     kept, there = settings(name, state(page)), page.evaluate("location.hash")
     page.reload()
-    page.wait_for_function(walk.SETTLED)
+    walk.until(page, walk.SETTLED)
     changed(page, json.dumps(Live(name)()["state"], separators=(",", ":")))
-    page.wait_for_function(KEPT, arg=start)
+    walk.until(page, KEPT, arg=start)
     for key, value in settings(name, state(page)).items():
         assert value == pytest.approx(kept[key], abs=1e-4), key
     assert kept != start and page.evaluate("location.hash") == there
@@ -287,7 +287,7 @@ def test_without_motion_the_end_is_shown_at_once(reader):
     page = reader("descend", reduced_motion="reduce")
     page.get_by_label("just show me").check()
     page.get_by_role("button", name="Start", exact=True).click()
-    page.wait_for_function(f"{STATE}.steps > 0")
+    walk.until(page, f"{STATE}.steps > 0")
     end = state(page)
     assert end["steps"] == 150 and not end["playing"] and not page.evaluate("document.querySelector('figure').ticking")
 
@@ -295,9 +295,9 @@ def test_without_motion_the_end_is_shown_at_once(reader):
 def test_it_moves_by_itself_until_it_is_stopped(reader):
     page = reader("descend", "#explorable-descend?guess=skip")
     page.get_by_role("button", name="Start", exact=True).click()
-    page.wait_for_function(f"{STATE}.steps > 3")
+    walk.until(page, f"{STATE}.steps > 3")
     page.get_by_role("button", name="Stop").click()
-    page.wait_for_function(f"!{STATE}.playing && !document.querySelector('figure').ticking")
+    walk.until(page, f"!{STATE}.playing && !document.querySelector('figure').ticking")
     assert 3 < state(page)["steps"] < 150
 
 
@@ -306,7 +306,7 @@ def test_a_guess_unlocks_the_run_is_kept_and_is_answered_with_what_has_happened_
     start, told_of = page.get_by_role("button", name="Start", exact=True), page.locator(".told")
     expect(start).to_be_disabled()
     page.locator("[data-handle='A corner of the frame']").press("ArrowUp")
-    page.wait_for_function("location.hash === '#explorable-descend?frame=0.35,-2.056,0.9,-1&guess=frame'")
+    walk.until(page, "location.hash === '#explorable-descend?frame=0.35,-2.056,0.9,-1&guess=frame'")
     page.reload()
     start.click()
     told = "Your frame is right on 49 % of the map: not there. Sorted, of each map: blackbox 32 %, sigmoid 52 %,"
@@ -363,7 +363,7 @@ def test_who_would_rather_see_has_nothing_to_draw_a_guess_with(reader):
         page.get_by_label("just show me").check()
         expect(handles).to_have_count(before - gone)
         if name != "paint":
-            page.wait_for_function(f"{STATE}.playing || {STATE}.steps")  # what there is to see has begun
+            walk.until(page, f"{STATE}.playing || {STATE}.steps")  # what there is to see has begun
         page.get_by_role("button", name="Start anew").click()
         expect(handles).to_have_count(before)
 
@@ -388,7 +388,7 @@ def test_a_first_press_is_answered_once(reader):
 def test_the_nearest_handle_is_taken_and_the_words_follow_when_it_is_let_go(reader, share, moved):
     """A and D lie on one another, so that the disc of D, or of A, is on top everywhere between their centres."""
     page = reader("look_ahead", "#explorable-look_ahead?scores=0.74,0.3,0.5,0.66,0.1")
-    page.wait_for_function(f"{STATE}.scores[0] === 0.74")
+    walk.until(page, f"{STATE}.scores[0] === 0.74")
     ready(page, "look_ahead")
     tab = page.locator("[data-handle]").evaluate_all("all => all.map((one) => one.dataset.handle)")
     assert tab == ["Item A", "Item D", "Item C", "Item B", "Item E", "Tip of the arrow"], "down the column"
@@ -412,10 +412,10 @@ def test_the_nearest_handle_is_taken_and_the_words_follow_when_it_is_let_go(read
 def test_a_choice_is_kept_and_a_value_that_is_none_of_the_choices_is_not(reader):
     for text, adam in (("true", True), ("1", False), ("yes", False)):
         page = reader("ball", f"#explorable-ball?adam={text}&log_lam=0.5")
-        page.wait_for_function(f"{STATE}.log_lam === 0.5")
+        walk.until(page, f"{STATE}.log_lam === 0.5")
         assert state(page)["adam"] is adam
     page.get_by_role("button", name="Start anew").click()
-    page.wait_for_function("location.hash === '#explorable-ball'")
+    walk.until(page, "location.hash === '#explorable-ball'")
 
 
 def test_a_script_that_does_not_load_leaves_the_picture(chromium, folder):

@@ -41,7 +41,7 @@ def arrive(page, number) -> None:
     page.wait_for_url(lambda url: unquote(url).endswith(LOSS["steps"][number - 1]["address"]))
     know_the_path(page)
     expect(page.locator(".path-bar")).to_contain_text(f"step {number} of {len(LOSS['steps'])}")
-    page.wait_for_function("n => JSON.parse(localStorage.getItem('rankedu:read') ?? '[]').length === n", arg=number - 1)
+    walk.until(page, "n => JSON.parse(localStorage.getItem('rankedu:read') ?? '[]').length === n", arg=number - 1)
 
 
 def test_a_path_leads_from_step_to_step_to_its_end_and_what_was_read_can_be_forgotten(reader):
@@ -127,7 +127,7 @@ def test_the_address_says_where_the_sliders_stand_and_puts_them_back(reader):
     other = reader(address)
     expect(other.locator(f"#{name}")).to_have_attribute("data-frame", frame)
     assert other.locator(f"#{name} input[type=range]").first.get_attribute("aria-valuetext") == told
-    other.wait_for_function("name => document.getElementById(name).getBoundingClientRect().top < innerHeight", arg=name)
+    walk.until(other, "name => document.getElementById(name).getBoundingClientRect().top < innerHeight", arg=name)
     other.evaluate(
         """name => new Promise((done) => {
           addEventListener("hashchange", () => setTimeout(done), { once: true });

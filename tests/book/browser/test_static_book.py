@@ -28,7 +28,7 @@ def test_page(reader, name):
     page.set_viewport_size(walk.SIZES["desk"])
     page.evaluate("resized = performance.now()")
     found += walk.width(page) + walk.columns(page, scrolls=False) + walk.sliders(page) + walk.words(page)
-    page.wait_for_function("performance.now() > resized + 400")  # the theme looks at its header 300 ms after a resize
+    walk.until(page, "performance.now() > resized + 400")  # the theme looks at its header 300 ms after a resize
     found += [] if name in ALIKE else walk.accessibility(page, themes=("light", "dark"))  # which takes the page apart
     assert not found, "\n".join(found)
 
@@ -55,7 +55,7 @@ def test_the_front_pages_items_are_above_the_fold_and_a_finger_moves_an_item_and
     way = [{"x": x - 9 * k, "y": y - 12 * k} for k in range(11)]  # upwards, too: the page would scroll
     for kind, points in (("Start", way[:1]), *(("Move", [at]) for at in way[1:]), ("End", [])):
         finger.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
-    page.wait_for_function("old => document.querySelector('[data-live]').dataset.state !== old", arg=before)
+    walk.until(page, "old => document.querySelector('[data-live]').dataset.state !== old", arg=before)
     old, told = json.loads(before), json.loads(figure.get_attribute("data-state"))
     assert [a != b for a, b in zip(old["scores"], told["scores"], strict=True)].index(True) == 2
     assert page.evaluate("scrollY") == 0
@@ -111,8 +111,8 @@ def test_what_scrolls_is_reached_by_keys_when_the_page_is_slow_to_have_its_width
     page = reader("claims-protocol.html", viewport=walk.SIZES["phone"])
     page.add_style_tag(content="* { transition-duration: 1s !important; }")
     page.set_viewport_size(walk.SIZES["desk"])
-    page.wait_for_function("[...document.querySelectorAll('pre')].every((code) => code.scrollWidth > code.clientWidth)")
-    page.wait_for_function(walk.SCROLLED_BY_KEYS)
+    walk.until(page, "[...document.querySelectorAll('pre')].every((code) => code.scrollWidth > code.clientWidth)")
+    walk.until(page, walk.SCROLLED_BY_KEYS)
 
 
 def test_on_paper_there_is_the_text_and_nothing_to_press(reader):

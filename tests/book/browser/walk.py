@@ -49,6 +49,11 @@ SETTLED = """() => (!window.MathJax?.startup || "formulas" in document.documentE
   && [...document.querySelectorAll("figure.explorable")].every((one) => one.dataset.frame ?? one.dataset.state)"""
 
 
+def until(page, condition: str, **options) -> None:
+    """Wait until a page fulfils a condition. It is asked by the clock: a browser without a window may draw no frame."""
+    page.wait_for_function(condition, polling=50, **options)
+
+
 def visited(page, address: str, *, scripts: bool = True):
     """Open an address; the page keeps everything that it asks for and complains of, but for what it left undone."""
     page.requests, page.errors = [], []
@@ -59,7 +64,7 @@ def visited(page, address: str, *, scripts: bool = True):
     page.on("pageerror", lambda error: page.errors.append(str(error)))
     page.goto(address)
     if scripts:
-        page.wait_for_function(SETTLED)
+        until(page, SETTLED)
     return page
 
 
@@ -69,7 +74,7 @@ def found_again(page, what: str, holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < ends, f"{page.url}, reloaded again and again, never had {what}"
         page.reload()
-        page.wait_for_function(SETTLED)
+        until(page, SETTLED)
 
 
 def complaints(page) -> list[str]:
@@ -208,7 +213,7 @@ def words(page) -> list[str]:
         figure.scroll_into_view_if_needed()
         found += figure.evaluate(LOOKS)
         figure.dispatch_event("pointerenter")
-        page.wait_for_function("module => globalThis.py?.modules[module]", arg=figure.get_attribute("data-module"))
+        until(page, "module => globalThis.py?.modules[module]", arg=figure.get_attribute("data-module"))
         tiles = figure.get_attribute("data-live") == "tiles"  # on one another they hide their ranks
         for key in () if tiles else ("End", "Home", "PageUp"):
             for handle in figure.locator("[data-handle]").all():
@@ -324,7 +329,7 @@ def accessibility(page, themes: tuple[str, ...] = (), within: str = "") -> list[
     from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
     with suppress(PlaywrightTimeout):  # the theme does so a while after the window changed; if it doesn't, axe tells
-        page.wait_for_function(SCROLLED_BY_KEYS, timeout=5_000)
+        until(page, SCROLLED_BY_KEYS, timeout=5_000)
     if not page.evaluate("Boolean(window.axe)"):
         page.evaluate(axe())
         page.evaluate(WITHOUT_FORMULAS)

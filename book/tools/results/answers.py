@@ -263,7 +263,7 @@ def _conditions(records: Path) -> dict[str, Any]:
     about: dict[str, Any] = {"weights": weights, "scene_steps": steps, "deals": design.deals}
     about |= {"families": sum(len(one.families) for one in rounds), "planned": len(design.arms)}
     about |= {"done": len({arm for arm, _ in networks(records / f"claims_{ROUNDS[0]}.jsonl")})}
-    about |= {"since": len(rounds[1].arms), "ahead": _ahead(by_arm)}
+    about |= {"since": len(rounds[1].arms), "ahead": _ahead(by_arm), "rising": _rising(by_arm)}
     tree = [np.mean(of) for of in by_deal(records, "H-AP", "H-AP").values()]
     about["near"] = (
         f" (In the later rounds the means of all {len(tree)} methods of H-AP differ by at most {np.ptp(tree):.2f}.)"
@@ -287,6 +287,16 @@ def _ahead(by_arm: Mapping[str, Sequence[float]]) -> str:
     top = _name(best[0])
     top = top[0].upper() + top[1:]
     return f"{top} has the highest mean so far; it {apart} {_name(best[1])} ({by}, not planned beforehand)."
+
+
+def _rising(by_arm: Mapping[str, Sequence[float]]) -> str:
+    """Whether the softmax was still rising when the steps were over."""
+    if "softmax of twice the steps" not in by_arm:
+        return ""
+    mean = mean_of_deals(np.subtract(by_arm["softmax of twice the steps"], by_arm["normalized_softmax"]))
+    by = sized(mean.value, mean.half_width(ALPHA))
+    rises = "was still rising" if mean.value > mean.half_width(ALPHA) else "was not seen to rise any more"
+    return f" The softmax {rises} when the steps were over (searched for with twice as many: {by})."
 
 
 def by_deal(records: Path, chosen: str, metric: str = "R@1") -> dict[str, list[float]]:

@@ -20,6 +20,8 @@ from tools.results.answers import by_deal, less, signed, sized
 from tools.results.papers import markdown
 
 RECORDS = Path(__file__).resolve().parents[3] / "lab" / "records"
+#: An arm that goes on from networks which were trained again, and whose starts these had: records tell what came of it.
+AGAIN = {"smooth_ap after softmax": "softmax of twice the steps"}
 
 
 def of_round(name: str) -> Records:
@@ -84,15 +86,37 @@ def devices() -> str:
     counts = {where: list(of.values()).count(where) for where in sorted(set(of.values()), key=lambda at: at != "CPU")}
     places = [f"{count} on {'a CPU' if where == 'CPU' else f'an {where}'}" for where, count in counts.items()]
     said = f"{len(of)} of its {len(design.arms)} arms are done, in their order: {', '.join(places)}."
-    first = _from_other_starts(design, found)
-    mixed = ", ".join(f"`{name}`" for name in dict.fromkeys(_mixed(design, first)))
+    starts = _starts(design, found)
+    mixed = ", ".join(f"`{name}`" for name in dict.fromkeys(_mixed(design, starts)))
+    on_gpu = {starts[arm] for arm, where in of.items() if where != "CPU" and arm in starts}
+    groups = [[arm for arm in starts if starts[arm] == at] for at in dict.fromkeys(starts.values()) if at not in on_gpu]
+    for_arms = [", ".join(f"`{arm}`" for arm in group) for group in groups]
     return (
-        f"{said} The starts were trained once on a CPU, for {', '.join(f'`{arm}`' for arm in first)}, and once "
-        f"on the GPU, for the others. Both meet in {mixed or 'no answer'}. Networks of the recall loss, "
-        "of the CPU's records, were trained again on the GPU with the settings they have, from a start of the GPU: "
+        f"{said} {_budget(design, found)}\n\n"
+        f"The starts were trained {len(groups) + 1} times: on a CPU for {'; once more for '.join(for_arms)}; on the "
+        f"GPU for the others. Different ones meet in {mixed or 'no answer'}. Networks of the recall loss, of the CPU's "
+        "records, were trained again on the GPU with the settings they have, from a start of the GPU: "
         f"{'; '.join(_again(found))} (95 %, by deal). In place of the CPU's they give "
         f"{', '.join(_with_them(design, found))}, by deal, at the levels of the answers. Their searches were not made "
         "again.\n"
+    )
+
+
+def _budget(design: Round, found: Records) -> str:
+    """What the arms of the CPU took of the round's budget, by the clock, and what was cut."""
+    records = ((arm, record) for (arm, _), of in found.items() for record in of.values())
+    taken = {
+        (arm, record.evidence["deal"]): float(record.evidence["search seconds"])
+        for arm, record in records
+        if record.machine["device"] == "CPU"
+    }
+    told = all_answers(RECORDS)
+    cut = [f"`{one}`" for family, questions in design.families.items() for one in questions if one not in told[family]]
+    hours = sum(taken.values()) / 3600
+    return (
+        f"Its budget was 30 hours of one core. Arms of the CPU took {hours:.0f} hours by the clock, on cores that had "
+        "other work, too; those of the GPU took none of it. The rest was cut, and with it these questions: "
+        f"{', '.join(cut)}."
     )
 
 
@@ -105,32 +129,27 @@ def presets() -> str:
     return f"{' and '.join(said)} (95 %, by deal).\n"
 
 
-def _from_other_starts(design: Round, found: Records) -> list[str]:
-    """The arms that begin at none of the starts at which those of a GPU do; one that comes after another, as that."""
+def _starts(design: Round, found: Records) -> dict[str, str]:
+    """By arms that are done and do not begin at random: the start, in the first deal, that leads to them."""
     records = [record for of in found.values() for record in of.values()]
     weights = {one.evidence["arm"]: one.parameters["weights"] for one in records if one.evidence["deal"] == 0}
-    of_gpu = {one.parameters["weights"] for one in records if one.machine["device"] != "CPU"}
-
-    def start(name: str) -> str:
-        after = design.arms[name].after
-        return start(after) if after in design.arms else after or weights[name]
-
-    return [name for name in design.arms if name in weights and start(name) not in {*of_gpu, RANDOM}]
+    done = [name for name, arm in design.arms.items() if name in weights and arm.after != RANDOM]
+    return {name: weights[AGAIN.get(name, name)] for name in done}
 
 
-def _mixed(design: Round, first: list[str]) -> Iterator[str]:
+def _mixed(design: Round, starts: Mapping[str, str]) -> Iterator[str]:
     """The questions that are answered, and whose sides begin at different starts."""
     told = all_answers(RECORDS)
     for family, questions in design.families.items():
         for name in told[family]:
             one = questions[name]
-            if "plus" in one and len({arm in first for arm in (one["plus"], *one["minus"])}) > 1:
+            if "plus" in one and len({starts[arm] for arm in (one["plus"], *one["minus"])}) > 1:
                 yield name
 
 
 def _with_them(design: Round, found: Records) -> Iterator[str]:
     """Answers of two sides, one of which is the recall loss from another start, with its networks trained again."""
-    again, told, first = _trained_again(), all_answers(RECORDS), _from_other_starts(design, found)
+    again, told, starts = _trained_again(), all_answers(RECORDS), _starts(design, found)
 
     def value(arm: str, deal: int, metric: str) -> float:
         record = found[arm, metric][deal]
@@ -140,7 +159,7 @@ def _with_them(design: Round, found: Records) -> Iterator[str]:
         for name, answer in told[family].items():
             one = questions[name]
             sides = [one.get("plus"), *one.get("minus", ())]
-            if len(sides) == 2 and set(first).intersection(sides) == {"rambo_log"}:
+            if len(sides) == 2 and "rambo_log" in sides and len({starts[side] for side in sides}) == 2:
                 plus, minus = ([value(side, deal, one["metric"]) for deal in range(design.deals)] for side in sides)
                 mean = mean_of_deals([ours - theirs for ours, theirs in zip(plus, minus, strict=True)])
                 yield f"{_difference(mean, answer.different, one['metric'])} for `{name}`"

@@ -4,14 +4,16 @@
 
 (() => {
   const { element, storage } = window.book;
-  // The name of each question → the text of the option that was chosen.
-  let kept = {};
-  try {
-    kept = JSON.parse(storage.read("rankedu:questions")) ?? {};
-  } catch {
-    // what was kept is no answer of ours
+  // The name of each question → the text of the option that was chosen. Another tab may have kept more since.
+  function kept() {
+    try {
+      return JSON.parse(storage.read("rankedu:questions")) ?? {};
+    } catch {
+      return {}; // what was kept is no answer of ours
+    }
   }
-  const keep = () => storage.write("rankedu:questions", JSON.stringify(kept));
+  const keep = (question, chosen) =>
+    storage.write("rankedu:questions", JSON.stringify({ ...kept(), [question]: chosen ?? undefined }));
 
   const boxes = [...document.querySelectorAll("div.question")].map(prepare);
   const scores = [...new Set(boxes.map((one) => one.section))].map((section) => {
@@ -23,7 +25,8 @@
   const total = element("p", { className: "question-score" });
   const forget = element("button", { type: "button", textContent: "Begin again" });
   forget.addEventListener("click", () => {
-    boxes.forEach((one) => one.answer(null));
+    storage.write("rankedu:questions", null);
+    boxes.forEach((one) => one.show(null));
     tell();
   });
   document.querySelector(".bd-article h1").after(element("div", { className: "question-total" }, total, forget));
@@ -52,12 +55,10 @@
     const form = element("form", {}, ...box.childNodes, submit, again, status);
     box.append(form);
 
-    const question = { section: box.closest("section"), result: null, answer };
-    function answer(chosen) {
+    const question = { section: box.closest("section"), result: null, show };
+    function show(chosen) {
       const option = options.find((one) => one.text === chosen);
       question.result = option ? option.right : null;
-      if (option) kept[box.id] = chosen;
-      else delete kept[box.id];
       for (const one of options) {
         one.input.checked = one === option;
         one.input.disabled = Boolean(option);
@@ -78,16 +79,18 @@
         status.textContent = "Choose an option first.";
         return;
       }
-      answer(option.text);
+      keep(box.id, option.text);
+      show(option.text);
       again.focus();
       tell();
     });
     again.addEventListener("click", () => {
-      answer(null);
+      keep(box.id, null);
+      show(null);
       options[0].input.focus();
       tell();
     });
-    answer(kept[box.id] ?? null);
+    show(kept()[box.id] ?? null);
     return question;
   }
 
@@ -96,7 +99,6 @@
       const [right, given] = [own.filter((one) => one.result).length, own.filter((one) => one.result !== null).length];
       return given ? `${right} of ${given} right, ${own.length - given} to answer.` : `${own.length} questions to answer.`;
     };
-    keep();
     scores.forEach(({ line, own }) => (line.textContent = say(own)));
     total.textContent = `Your score: ${say(boxes)}`;
     forget.hidden = boxes.every((one) => one.result === null);

@@ -231,10 +231,23 @@ def test_a_question_is_answered_scored_and_found_again(reader):
     expect(score).to_have_text(re.compile("^1 of 1 right"))
     page.get_by_role("button", name="Begin again").click()
     expect(score).not_to_contain_text("right")
-    assert kept(page, "rankedu:questions") == {}
+    assert kept(page, "rankedu:questions") is None
     page.evaluate("localStorage.setItem('rankedu:questions', '{broken')")
     page.reload()
     expect(page.locator("div.question form")).to_have_count(len(bank))  # what cannot be read is forgotten
+
+
+def test_an_answer_is_added_to_what_was_kept_elsewhere_and_a_page_that_only_opens_keeps_nothing(reader):
+    page, (mine, other) = reader("questions.html"), list(question_bank.bank())[:2]
+    assert kept(page, "rankedu:questions") is None
+    elsewhere = {f"question-{other.key}": other.options[0].text}
+    page.evaluate("kept => localStorage.setItem('rankedu:questions', JSON.stringify(kept))", elsewhere)
+    form = page.locator(f"#question-{mine.key} form")
+    form.locator("input").first.check()
+    form.get_by_role("button", name="Answer").click()
+    assert {**kept(page, "rankedu:questions")}.items() > elsewhere.items()
+    form.get_by_role("button", name="Again").click()
+    assert kept(page, "rankedu:questions") == elsewhere
 
 
 def test_an_answered_question_is_accessible_and_paper_has_every_reason(reader):

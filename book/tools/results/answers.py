@@ -284,9 +284,9 @@ def _ahead(by_arm: Mapping[str, Sequence[float]]) -> str:
     mean = mean_of_deals(np.subtract(by_arm[best[0]], by_arm[best[1]]))
     apart = "is above" if mean.value > mean.half_width(ALPHA) else "cannot be told from"
     by = sized(mean.value, mean.half_width(ALPHA))
-    top = _name(best[0])
-    top = top[0].upper() + top[1:]
-    return f"{top} has the highest mean so far; it {apart} {_name(best[1])} ({by}, not planned beforehand)."
+    top, following = map(_name, best[:2])
+    led = f"{top[0].upper()}{top[1:]} has the highest mean of the losses by themselves"
+    return f"{led}; it {apart} {following} ({by}, not planned beforehand)."
 
 
 def _rising(by_arm: Mapping[str, Sequence[float]]) -> str:
@@ -294,9 +294,10 @@ def _rising(by_arm: Mapping[str, Sequence[float]]) -> str:
     if "softmax of twice the steps" not in by_arm:
         return ""
     mean = mean_of_deals(np.subtract(by_arm["softmax of twice the steps"], by_arm["normalized_softmax"]))
-    by = sized(mean.value, mean.half_width(ALPHA))
-    rises = "was still rising" if mean.value > mean.half_width(ALPHA) else "was not seen to rise any more"
-    return f" The softmax {rises} when the steps were over (searched for with twice as many: {by})."
+    by = f"a search with twice the steps, from other starts: {sized(mean.value, mean.half_width(ALPHA))}"
+    if mean.value > mean.half_width(ALPHA):
+        return f" The softmax was still rising, so that its place is not final ({by})."
+    return f" The softmax was not seen to rise any more ({by})."
 
 
 def by_deal(records: Path, chosen: str, metric: str = "R@1") -> dict[str, list[float]]:

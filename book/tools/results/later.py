@@ -90,9 +90,11 @@ def devices() -> str:
     mixed = ", ".join(f"`{name}`" for name in dict.fromkeys(_mixed(design, starts)))
     on_gpu = {starts[arm] for arm, where in of.items() if where != "CPU" and arm in starts}
     groups = [[arm for arm in starts if starts[arm] == at] for at in dict.fromkeys(starts.values()) if at not in on_gpu]
-    for_arms = [", ".join(f"`{arm}`" for arm in group) for group in groups]
+    of_what = {name: f"`{name}` (its `{design.arms[name].after}`)" for name in AGAIN}
+    for_arms = [", ".join(of_what.get(arm, f"`{arm}`") for arm in group) for group in groups]
     return (
-        f"{said} {_budget(design, found)}\n\n"
+        f"{said} The trials of the CPU's arms add up to {_hours(found):.0f} hours by the clock, on cores that had "
+        "other work, too, and so to fewer of a core's own; the budget of the round is 30 of these.\n\n"
         f"The starts were trained {len(groups) + 1} times: on a CPU for {'; once more for '.join(for_arms)}; on the "
         f"GPU for the others. Different ones meet in {mixed or 'no answer'}. Networks of the recall loss, of the CPU's "
         "records, were trained again on the GPU with the settings they have, from a start of the GPU: "
@@ -102,22 +104,11 @@ def devices() -> str:
     )
 
 
-def _budget(design: Round, found: Records) -> str:
-    """What the arms of the CPU took of the round's budget, by the clock, and what was cut."""
-    records = ((arm, record) for (arm, _), of in found.items() for record in of.values())
-    taken = {
-        (arm, record.evidence["deal"]): float(record.evidence["search seconds"])
-        for arm, record in records
-        if record.machine["device"] == "CPU"
-    }
-    told = all_answers(RECORDS)
-    cut = [f"`{one}`" for family, questions in design.families.items() for one in questions if one not in told[family]]
-    hours = sum(taken.values()) / 3600
-    return (
-        f"Its budget was 30 hours of one core. Arms of the CPU took {hours:.0f} hours by the clock, on cores that had "
-        "other work, too; those of the GPU took none of it. The rest was cut, and with it these questions: "
-        f"{', '.join(cut)}."
-    )
+def _hours(found: Records) -> float:
+    """What the trials of the arms of a CPU took, by the clock."""
+    records = [record for of in found.values() for record in of.values() if record.machine["device"] == "CPU"]
+    taken = {(of["arm"], of["deal"]): float(of["search seconds"]) for of in (record.evidence for record in records)}
+    return sum(taken.values()) / 3600
 
 
 def presets() -> str:

@@ -16,6 +16,17 @@ OURS = ".path-bar, .path-mark, .path-choice, .path-forget"
 CHAPTER = next(name for name in walk.PAGES if name.startswith("chapters/"))
 
 
+@pytest.fixture
+def visit(visit):
+    """Opens pages whose storage is that of their window."""
+
+    def heard(address, **options):
+        page = visit(address, **options)
+        return walk.heard(page) if options.get("java_script_enabled", True) else page
+
+    return heard
+
+
 def take(page, name="loss"):
     """Open the fold of a path on the front page, and take it."""
     fold = page.locator(f"#path-{name}")

@@ -77,6 +77,22 @@ def found_again(page, what: str, holds: Callable[[], bool]) -> None:
         until(page, SETTLED)
 
 
+def heard(page):
+    """Reload a page until others see what it keeps: 1 in 100 pages of files, in a busy browser, keeps for itself."""
+    ends, other = time.monotonic() + PATIENCE / 1000, page.context.new_page()
+    while True:
+        page.evaluate("localStorage.setItem('heard', '')")
+        other.goto((HTML / "build.json").as_uri())
+        if other.evaluate("'heard' in localStorage"):
+            break
+        assert time.monotonic() < ends, f"{page.url}, reloaded again and again, kept nothing that another page sees"
+        page.reload()
+        until(page, SETTLED)
+    page.evaluate("localStorage.removeItem('heard')")
+    other.close()
+    return page
+
+
 def complaints(page) -> list[str]:
     """Complaints of the browser, and whatever was asked for outside."""
     outside = [url for url in page.requests if not url.startswith(("file:", "data:", "blob:"))]

@@ -54,7 +54,7 @@ def _near(rows: list[dict[str, str]]) -> str:
     gained = [float(row["H-AP"]) - float(row["H-AP, preset"]) for row in rows]
     spread, delta = max(searched) - min(searched), read_round(RECORDS).delta["H-AP"]
     said = (
-        f"On the letters tree the {len(rows)} methods lie within {spread:.2f} points of H-AP, and a search brings "
+        f"On the letters tree the {len(rows)} methods lie within some {spread:.1f} points of H-AP, and a search brings "
         f"{min(gained):+.2f} to {max(gained):+.2f}: where {delta:g} does not matter, it tells little."
     )
     return said.replace(" -", " −") if spread < delta else ""

@@ -179,6 +179,9 @@ def take_home(told: Sequence[Told], records: Path) -> str:
             raise ValueError(f"take_home in {WORDS.name} must say what was found of {', '.join(moved)}: {one['say']}")
     sized = {row: f"{abs(one.mean):.2f}\u00a0±\u00a0{one.half_width:.2f}" for row, one in found.items()}
     said = [one["say"].format(**about, **sized) for one in words["take_home"] if set(one["holds"]) <= set(found)]
+    whole = [_whole(under) for under in _sentences(told)]
+    counts = {name: whole.count(of) for name, of in COUNTED.items()}
+    said.append(words["counted"].format(sentences=len(whole), **counts))
     return "\n\n".join([words["lead"].format(**about), "\n".join(f"1. {one}" for one in said), ""])
 
 
@@ -239,18 +242,17 @@ def _name(arm: str) -> str:
 
 def table(told: Sequence[Told], records: Path) -> str:
     """What becomes of each sentence of a paper, the clearest first, and what the words mean, in Markdown."""
-    rows, order = [], list(COUNTED.values())
-    groups = sorted(_sentences(told), key=lambda under: (order.index(_whole(under)), under[0][2][0].first))
+    rows, order, groups = [], list(COUNTED.values()), _sentences(told)
+    groups.sort(key=lambda under: (order.index(_whole(under)), under[0][2][0].first))
     for paper, claim, of in (one for under in groups for one in under):
         here = of[0].verdict
         if len({one.verdict for one in of}) > 1:
             here = "; ".join(f"{one.metric}: {one.verdict}" for one in of)
         here = here if here == UNTOLD else f"**{here}**"
         rows.append({"by": paper, "what the paper says": claim, "here": here, "points": "; ".join(map(str, of))})
-    whole, words = [_whole(under) for under in groups], _words()
-    counted = words["counted"].format(sentences=len(whole), **{name: whole.count(of) for name, of in COUNTED.items()})
-    legend = words["legend"].format(**_conditions(records))
-    return f"{counted}\n\n{legend}\n\n```{{table}}\n:class: sentences\n\n{markdown(rows)}\n```\n"
+    about = {**_conditions(records), "sentences": len(groups)}
+    legend, explained = (_words()[name].format(**about) for name in ("legend", "explained"))
+    return f"{legend}\n\n```{{table}}\n:class: sentences\n\n{markdown(rows)}\n```\n\n{explained}\n"
 
 
 def _conditions(records: Path) -> dict[str, Any]:

@@ -267,8 +267,8 @@ def _conditions(records: Path) -> dict[str, Any]:
     about |= {"done": len({arm for arm, _ in networks(records / f"claims_{ROUNDS[0]}.jsonl")})}
     about |= {"since": len(rounds[1].arms), "ahead": _ahead(by_arm), "rising": _rising(by_arm)}
     tree = [np.mean(of) for of in by_deal(records, "H-AP", "H-AP").values()]
-    near = f"the means of all {len(tree)} methods of H-AP differ by some {np.ptp(tree):.1f} at most" if tree else ""
-    about["near"] = near and f" (In the later rounds {near}.)"
+    near = "Of H-AP the means of the {} methods that are done differ by some {:.1f} at most."
+    about["near"] = f" ({near.format(len(tree), np.ptp(tree))})" if tree else ""
     about["without"] = f"{np.mean(by_arm.get('rambo_log without margin', [math.nan])):.1f}"
     batches = (f"mAP of batches of {size}" for size in (32, 128, 512))
     for name, metric in zip(("of_32", "of_128", "of_512", "of_all"), (*batches, "mAP"), strict=True):

@@ -94,7 +94,8 @@ def devices() -> str:
     for_arms = [", ".join(of_what.get(arm, f"`{arm}`") for arm in group) for group in groups]
     return (
         f"{said} The trials of the CPU's arms add up to {_hours(found):.0f} hours by the clock, on cores that had "
-        "other work, too, and so to fewer of a core's own; the budget of the round is 30 of these.\n\n"
+        "other work, too. The budget of the round is 30 hours of a core's own; how many of those it took was not "
+        "measured.\n\n"
         f"The starts were trained {len(groups) + 1} times: on a CPU for {'; once more for '.join(for_arms)}; on the "
         f"GPU for the others. Different ones meet in {mixed or 'no answer'}. Networks of the recall loss, of the CPU's "
         "records, were trained again on the GPU with the settings they have, from a start of the GPU: "

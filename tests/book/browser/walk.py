@@ -78,7 +78,7 @@ def found_again(page, what: str, holds: Callable[[], bool]) -> None:
 
 
 def heard(page):
-    """Reload a page until others see what it keeps: 1 in 100 pages of files, in a busy browser, keeps for itself."""
+    """Reload a page until others see what it keeps: 1 in 200 pages of files, in a busy browser, keeps for itself."""
     ends, other = time.monotonic() + PATIENCE / 1000, page.context.new_page()
     while True:
         page.evaluate("localStorage.setItem('heard', '')")

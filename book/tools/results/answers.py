@@ -127,7 +127,8 @@ def _clause(
         if clause.get("presets"):
             preset = by_deal(records, DEFAULT, metric)
             beside += [f"with their presets {less(preset[asks['plus']], preset[asks['minus'][0]])}"]
-        beside += [f"first round {sized(was, wide)}" for in_metric, was, wide, *_ in before if in_metric == metric]
+        same = (metric, metric.removesuffix(" of characters"))  # as the first round calls it
+        beside += [f"first round {sized(was, wide)}" for in_metric, was, wide, *_ in before if in_metric in same]
         yield Found(*sides, metric, answer.mean.value, half, answer.said, False, bar, row, tuple(beside), of)
     for metric, mean, half, bar, of in before if not asked else ():
         said = OPEN if abs(mean) <= half else ABOVE if mean > 0 else BELOW

@@ -16,6 +16,8 @@ from typer.testing import CliRunner
 from rankedu import losses, memory, rankers
 from rankedu.cli import app
 from ranklab import contestants, training
+from ranklab.experiments.own.training import LOSSES as OWN
+from ranklab.methods import METHODS
 
 EXAMPLES = pairs.ROOT / "book" / "examples"
 PAGES = [(pairs.ROOT / "book" / f"{page}.md").read_text(encoding="utf-8") for page in ("use-it", "lists", "your-files")]
@@ -146,6 +148,9 @@ def test_the_tables_of_first_losses_are_those_of_their_record_and_a_network_lear
     }
     below = {name for name in marks if "▼" in marks[name].values()}
     assert set(marks) - below == {first_loss.FIRST, "contrastive", "`ROADMAPLoss()`"}
+    tonight = f"{METHODS[OWN[0]].title}Loss()"  # what `rankedu train` begins with, as README advises
+    assert f"`{tonight}`" in set(marks) - below
+    assert f"For tonight, `OnEmbeddings({tonight})`" in (pairs.ROOT / "README.md").read_text(encoding="utf-8")
     for name in ("`SmoothAPLoss(0.01)`", "`FastAPLoss(20)`", "`ROADMAPLoss()`", first_loss.ADVISED):
         assert all(marks[name][f"outlines, {start}"] == "▲" for start in ("plain", "normalised", "trained"))
     for start in ("plain", "trained"):

@@ -6,7 +6,7 @@ exercises    derive the starters and solutions from the chapters
 examples     run the scripts of the page "Use it in your project" and keep what they print
 first_loss   train networks with first losses and keep what they reach, for the page "Use it in your project"
 lams         look at the λ that the data ask for while the losses of the claims train, for the page of the claims
-loops        train a step with each loss in each training loop, for the page "Right in any loop"
+loops        train a step with each loss in each training loop, for the page "In your training loop"
 timings      measure how long chapters and labs run
 print        a page of the built book as PDF, such as the report of the claims
 offline      the whole built book as PDF and as EPUB

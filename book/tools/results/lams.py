@@ -83,7 +83,7 @@ def sentence(record: dict[str, list[float]]) -> str:
     near = [sum(1 / 3 <= row[at] / row[0] <= 3 for row in record.values()) for at in range(1, 6)]
     above, below = sum(row[1] > row[0] for row in record.values()), sum(row[5] < row[0] for row in record.values())
     return (
-        f"In {len(record)} trainings whose λ a search found, the data ask for more than this at the first batch "
-        f"({above} of {len(record)}) and for less in the last quarter ({below}); at no time do more than {max(near)} "
-        "ask for it within a factor of three."
+        "`BlackboxRanker()` takes λ from the data. A search finds another one: of "
+        f"{len(record)} that were searched for, {above} are smaller than what the data ask for at the first batch, and "
+        f"{below} larger than in the last quarter; at no time are more than {max(near)} within a factor of three of it."
     )

@@ -1,4 +1,4 @@
-"""The table of the page "Right in any loop": whether a gradient is that of the plain loop.
+"""The table of the page "In your training loop": whether a gradient is that of the plain loop.
 
 `python book/tools loops` runs the loops that stand on the page and keeps what it found in `book/data/loops.json`. Each
 trains one step, and leaves its gradient in the parameters.
@@ -13,13 +13,23 @@ import textwrap
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from rankedu.losses import APLoss, FastAPLoss, HAPPIERLoss, MAPLoss, OnEmbeddings, OnProposals, RecallLoss, SmoothAPLoss
+from rankedu.losses import (
+    FastAPLoss,
+    HAPPIERLoss,
+    MAPLoss,
+    OnEmbeddings,
+    OnProposals,
+    RecallLoss,
+    ROADMAPLoss,
+    SmoothAPLoss,
+)
 from rankedu.rankers import BlackboxRanker
 from ranklab.models.vision import load_torchvision
 from ranklab.runs.results import write_json
@@ -44,7 +54,7 @@ class OfRanks(nn.Module):
 OWN = "ranks by hand"
 LOSSES: dict[str, Callable[[], nn.Module]] = {
     "RecallLoss": lambda: OnEmbeddings(RecallLoss(BlackboxRanker(4.0, normalized=True), margin=0.05)),
-    "APLoss": lambda: OnEmbeddings(APLoss(BlackboxRanker(4.0, normalized=True), margin=0.05)),
+    "ROADMAPLoss": lambda: OnEmbeddings(ROADMAPLoss()),
     "SmoothAPLoss": lambda: OnEmbeddings(SmoothAPLoss(0.05)),
     "FastAPLoss": lambda: OnEmbeddings(FastAPLoss(bins=20)),
     "HAPPIERLoss": lambda: HAPPIERLoss(n_classes=CLASSES, dim=DIM),
@@ -54,14 +64,18 @@ LOSSES: dict[str, Callable[[], nn.Module]] = {
 
 
 _CODE = re.compile(r"^\(loop-(?P<key>[\w-]+)\)=\n### [^\n]*\n\n```python\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE)
+#: What lets a loss into pytorch-metric-learning: it stands above the loops.
+_WRAPPERS = re.compile(r"^```python\n(?P<code>from pytorch_metric_learning.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 @cache
 def runs() -> dict[str, Callable[..., None]]:
     """The loops of the page by their labels: each a function of net, loss, images and labels."""
-    scope = {"torch": torch, "nn": nn}
-    found = {}
-    for match in _CODE.finditer((BOOK / "loops.md").read_text(encoding="utf-8")):
+    page = (BOOK / "loops.md").read_text(encoding="utf-8")
+    scope, found = {"torch": torch, "nn": nn}, {}
+    if find_spec("pytorch_metric_learning"):
+        exec(compile(_WRAPPERS.search(page)["code"], "loops.md, InPML", "exec"), scope)
+    for match in _CODE.finditer(page):
         text = "def run(net, loss, images, labels):\n" + textwrap.indent(match["code"], "    ")
         exec(compile(text, f"loops.md, {match['key']}", "exec"), scope)
         found[match["key"]] = scope["run"]

@@ -1,4 +1,4 @@
-"""The page "Right in any loop": its table is what the loops find, and its code is what was run."""
+"""The page "In your training loop": its table is what the loops find, and its code is what was run."""
 
 import json
 import re

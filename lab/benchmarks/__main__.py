@@ -8,7 +8,6 @@ import json
 import math
 import os
 import sys
-import time
 import traceback
 import warnings
 from pathlib import Path
@@ -26,16 +25,14 @@ RECORD = Path(__file__).resolve().parents[2] / "book" / "data" / "speed.json"
 
 
 def measure(row: Row) -> dict:
-    """The median seconds of ours, its ratios to the others, and what else is found."""
+    """The median seconds of ours, if it was timed in turn with others, its ratios to these, and what else is found."""
     torch.set_num_threads(1)
     works, also = row.make()
     limits = Limits(row.rounds, row.seconds, math.inf, math.inf)
     names = {(row.name, who): work for who, work in works.items()}
     ours, *others = race([1], lambda _: names, limits) or [None]
     found = {f"ratio to {other['contender']}": float(f"{ours['seconds'] / other['seconds']:.4g}") for other in others}
-    start = time.process_time()
-    found |= also()
-    return {"work": row.name, "seconds": ours["seconds"] if ours else time.process_time() - start, "found": found}
+    return {"work": row.name, "seconds": ours and ours["seconds"], "found": found | also()}
 
 
 def value(found: dict, what: str) -> float | None:
@@ -91,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
             failed.append(f"FAILED {row.name}: {traceback.format_exc()}")
             continue
         told = ", ".join(f"{what} {number:.3g}" for what, number in now["found"].items())
-        print(f"{row.name}: {now['seconds']:.3g} s; {told}", flush=True)
+        print(f"{row.name}: {told}", flush=True)
         record = {
             "rows": [kept[name] for name in sorted(kept)],
             "machine": f"{processor()}, {torch.backends.cpu.get_cpu_capability()}",

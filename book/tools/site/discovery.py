@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
+from bs4 import BeautifulSoup
 from docutils import nodes
 
 from tools.site import page_links, reading
@@ -57,6 +58,9 @@ def markdown(node: nodes.Node, depth: int = 0) -> list[str]:
     for child in node.children:
         if isinstance(child, nodes.raw):
             said += (f"[Figure to move: {one}]" for one in _ASKS.findall(child.astext()))
+            for table in BeautifulSoup(child.astext(), "html.parser").select("table"):
+                rows = ([" ".join(cell.text.split()) for cell in row.select("th, td")] for row in table.select("tr"))
+                said.append("\n".join(f"| {' | '.join(row)} |" for row in rows))
         elif isinstance(child, nodes.title):
             said.append(f"{'#' * max(depth, 1)} {words(child)}")
         elif isinstance(child, nodes.literal_block):

@@ -70,7 +70,8 @@ def speed() -> str:
     lines = ["| work | median | measured beside it |", "|---|---|---|"]
     for row in record["rows"]:
         beside = "; ".join(f"{name}: {value:g}" for name, value in row["found"].items())
-        taken = f"{row['seconds']:.3g} s" if row["seconds"] >= 1 else f"{1e3 * row['seconds']:.3g} ms"
+        seconds = row["seconds"]
+        taken = "–" if seconds is None else f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
         lines.append(f"| {row['work']} | {taken} | {beside} |")
     lines.append(f"\nMeasured with one thread on: {record['machine']}. {record['versions']}.")
     return "\n".join(lines) + "\n"

@@ -44,6 +44,8 @@ $$a = b$$ (eq-one)
 
 ```{raw} html
 <figure><figcaption>Drag it.</figcaption><svg></svg></figure>
+<table><tr><th>c</th></tr><tr><td>30.1
+± <b>0.1</b></td></tr></table>
 ```
 
 ```python
@@ -71,6 +73,9 @@ $$ (1)
 [Picture: A square, all blue]
 
 [Figure to move: Drag it.]
+
+| c |
+| 30.1 ± 0.1 |
 
 ```
 rank(scores)

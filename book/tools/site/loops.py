@@ -197,7 +197,7 @@ def _process(rank: int, processes: int, port: int, folder: str) -> None:
 def table() -> str:
     """Loops in rows, losses in columns."""
     kept = json.loads(RECORD.read_text(encoding="utf-8"))
-    heads = [name if name == OWN else f"`{name}`" for name in LOSSES]
+    heads = [name.removesuffix("Loss") for name in LOSSES]
     lines = [f"| loop | {' | '.join(heads)} |", "|---|" + ":-:|" * len(LOSSES)]
     for loop in LOOPS:
         cells = (_cell(kept["loops"][loop.name][name]) for name in LOSSES)

@@ -85,6 +85,7 @@ def scorers() -> Comparison:
 # --- The records of the claims page ---------------------------------------------------------------------------------
 
 RECORDS = CHECKOUT / "lab" / "records" / "claims_cpu.jsonl"
+DEALS = CHECKOUT / "lab" / "records" / "claims_deals.jsonl"
 
 
 @functools.cache
@@ -112,7 +113,7 @@ def in_deals(question: str) -> Interval:
     """What the second round of the claims found in H-AP, in points; the spread of the searches is in it."""
     from ranklab.claims.answers import all_answers  # it reads pages of the book, which a chapter alone can do without
 
-    answer = all_answers(RECORDS.parent)["hierarchy, in H-AP"][question]
+    answer = all_answers(DEALS.parent)["hierarchy, in H-AP"][question]
     return Interval(answer.mean.value, answer.mean.half_width(answer.different))
 
 

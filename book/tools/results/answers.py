@@ -209,6 +209,21 @@ def _whole(under: Sequence[Told]) -> str:
     return FALLS if FALLS in verdicts else verdicts[0] if len(set(verdicts)) == 1 else UNTOLD
 
 
+def ended(records: Path) -> str:
+    """What the second round took, and what it did not come to, in Markdown."""
+    seconds: dict[tuple[str, str, int], float] = {}
+    for (arm, _), of in networks(records / f"claims_{ROUNDS[0]}.jsonl").items():
+        for deal, one in of.items():
+            seconds[one.machine["device"], arm, deal] = float(one.evidence["search seconds"])
+    hours = dict.fromkeys(("cpu", "gpu"), 0.0)
+    for (device, _, _), took in seconds.items():
+        hours["cpu" if device == "CPU" else "gpu"] += took / 3600
+    asked = [one for of in _words()["papers"] for one in of["clauses"] if "second" in one]
+    there = {name for questions in all_answers(records).values() for name in questions}
+    left = "; ".join(one["row"] for one in asked if one["second"] not in there)
+    return f"{_words()['ended'].format(**_conditions(records), **hours, left=left)}\n"
+
+
 def _reached(records: Path) -> list[dict[str, str]]:
     """R@1 of the losses that have been searched for, beside the recall loss in the same deals; and with presets."""
     by_arm, preset = by_deal(records, "R@1"), by_deal(records, DEFAULT)
@@ -311,20 +326,25 @@ def by_deal(records: Path, chosen: str, metric: str = "R@1") -> dict[str, list[f
 
 
 def by_another_search(part: Mapping[str, Any], chosen: Mapping[str, Any]) -> float | None:
-    """Twice the standard deviation of a difference, on `val`, if the trials of both sides were drawn anew.
+    """Twice the standard deviation of what a part compares, on `val`, if the trials of all its sides were drawn anew.
 
-    A side that takes its settings from the search of the other one is taken to move as much, and by itself. None where
-    neither side was searched for.
+    None where they are not compared by a metric of the search, or were not searched for.
     """
-    if "plus" not in part or "minus" not in part:
+    if "slope" in part:
+        weights = np.linalg.pinv(np.vander([float(value) for value in part["slope"]], 2))[0]
+        sides = list(part["slope"].values())
+    elif "plus" in part and "minus" in part:
+        metric = part["metric"]
+        best = max(
+            part["minus"], key=lambda name: chosen[name].get("val", {}).get(metric, chosen[name].get("value", 0))
+        )
+        weights, sides = np.array([1.0, -1.0]), [part["plus"], best]
+    else:
         return None
-    metric = part["metric"]
-    best = max(part["minus"], key=lambda name: chosen[name].get("val", {}).get(metric, chosen[name].get("value", 0.0)))
-    sides = [chosen[name].get("trials") for name in (part["plus"], best)]
-    if not any(sides):
+    if not all(chosen[name].get("trials") for name in sides):
         return None
-    moved = [redrawn([trial["value"] for trial in trials]) for trials in sides if trials]
-    return 2 * math.hypot(moved[0], moved[-1])
+    moved = [redrawn([trial["value"] for trial in chosen[name]["trials"]]) for name in sides]
+    return 2 * float(np.linalg.norm(weights * moved))
 
 
 def unit(part: Mapping[str, Any]) -> str:

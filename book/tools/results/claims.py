@@ -25,7 +25,7 @@ def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
     claims, said, all_chosen = list[Claim](), Verdicts({}, {}, []), dict[str, Any]()
     for scale, title in SCALES.items():
         plan = read_protocol(scale, records)
-        chosen = read_searches(plan, records)["arms"]
+        chosen = _with_trials(plan, read_searches(plan, records)["arms"])
         of_scale, found = plan.of(entries), verdicts(entries, plan, records)
         parts += [f"### {title}\n", table(of_scale, found, chosen)]
         said = Verdicts({**said.judged, **found.judged}, {**said.contrasts, **found.contrasts}, [])
@@ -43,12 +43,19 @@ def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
         "claims_rules": rules(entries),
         "claims_take_home": answers.take_home(told, records),
         "claims_reached": answers.reached(records),
+        "claims_ended": answers.ended(records),
         "claims_answers": answers.table(told, records),
         "claims_live": answers.live(found_of),
         "claims": "\n".join(parts),
         "claims_searches": "\n".join(searches),
         "claims_lams": lams.markdown(),
     }
+
+
+def _with_trials(plan: Protocol, chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """An arm that was not searched for has the trials of the one whose settings it has: it moves as much as that."""
+    searched = {name: chosen.get(plan.arms[name].like, {}).get("trials", []) for name in chosen}
+    return {name: {"trials": searched[name], **found} for name, found in chosen.items()}
 
 
 def protocol() -> str:

@@ -15,6 +15,7 @@ from tools.results import answers, claims, later
 from rankbook.claims.live import verdicts
 from ranklab.claims import read_protocol, read_searches
 from ranklab.claims import verdicts as judged_by
+from ranklab.claims.answers import all_answers
 from ranklab.claims.deals import ROUNDS
 from ranklab.claims.protocol import DEALT
 from ranklab.claims.spread import ABOVE, BELOW, EQUAL, FURTHER, OPEN, redrawn
@@ -156,12 +157,30 @@ def test_the_other_round_and_the_presets_stand_beside_an_answer(tmp_path):
     assert len(of_presets) == 2 and all(one in said for one in of_presets), "as the protocol says it"
 
 
+def test_what_another_search_moves_is_that_of_all_sides_and_a_slope_weighs_them():
+    tried, flat = [{"value": value} for value in (0.1, 0.2, 0.4)], [{"value": 0.3}] * 3
+    moved, chosen = redrawn([0.1, 0.2, 0.4]), {"a": {"trials": tried}, "b": {"trials": flat}, "c": {}}
+    of = {"minus": ["b"], "metric": "AP50"}
+    assert answers.by_another_search({"plus": "a", **of}, chosen) == pytest.approx(2 * moved)
+    assert answers.by_another_search({"plus": "c", **of}, chosen) is None
+    slope = {"slope": {1: "b", 2: "b", 5: "a"}, "metric": "AP"}
+    assert answers.by_another_search(slope, chosen) == pytest.approx(2 * moved * np.polyfit([1, 2, 5], [0, 0, 1], 1)[0])
+
+
 def test_a_side_without_a_search_of_its_own_moves_as_much_as_the_one_whose_settings_it_has():
-    tried = [{"value": value} for value in (0.1, 0.2, 0.4)]
-    part = {"plus": "a fifth", "minus": ["found"], "metric": "AP50"}
-    moved = answers.by_another_search(part, {"a fifth": {}, "found": {"trials": tried}})
-    assert moved == pytest.approx(2 * np.sqrt(2) * redrawn([0.1, 0.2, 0.4]))
-    assert answers.by_another_search(part, {"a fifth": {}, "found": {}}) is None
+    plan = read_protocol("detection")
+    tried = {"rambo_map": {"trials": [{"value": 0.1}]}, "rambo_map with a fifth of λ": {"seconds": 1.0}}
+    both = claims._with_trials(plan, tried)
+    assert both["rambo_map with a fifth of λ"] == {"trials": [{"value": 0.1}], "seconds": 1.0}
+    assert both["rambo_map"] == tried["rambo_map"]
+
+
+def test_what_the_second_round_did_not_come_to_is_said_where_its_answers_are_not():
+    clauses = [one for of in answers._words()["papers"] for one in of["clauses"]]
+    asked = [(one["row"], one["second"]) for one in clauses if "second" in one]
+    there = {name for questions in all_answers(claims.RECORDS).values() for name in questions}
+    said = re.search(r"again: \*(.*?)\*\.", answers.ended(claims.RECORDS))[1].split("; ")
+    assert said == [row for row, name in asked if name not in there] and "memory, both slow and long" in said
 
 
 def test_what_is_to_be_taken_home_is_refused_when_the_records_say_otherwise():

@@ -124,10 +124,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("handouts"), help="folder to write to")
     folder = parser.parse_args().out
     (folder / "chapters").mkdir(parents=True, exist_ok=True)
-    print(print_html(formulas(), folder / "formulas.pdf"))
-    print(print_html(answers(), folder / "answers.pdf"))
     (folder / "questions.gift").write_text(question_bank.as_gift(), encoding="utf-8")
     print(folder / "questions.gift")
     print(question_bank.write_qti(folder / "questions-qti.zip"))
     for chapter in chapters().values():
         print(archive(chapter.stem, folder / "chapters"), flush=True)
+    print(print_html(formulas(), folder / "formulas.pdf"))
+    print(print_html(answers(), folder / "answers.pdf"))

@@ -15,6 +15,8 @@ from tools.teaching import lectures
 
 #: A prediction, or a picture that answers to the hand.
 TO_TRY = re.compile(r"\{(?:explorable|live)\}|^:class: predict\b", re.MULTILINE)
+#: Minutes for one of these, beside those of the text.
+TRYING = 2
 
 
 class Meeting(NamedTuple):
@@ -44,7 +46,8 @@ def table(meetings: Iterable[Meeting]) -> str:
             f"{{ref}}`{chapters()[n].number} {chapters()[n].title} <ch-{n:02d}>`, {chapters()[n].read} min"
             for n in one.chapters
         )
-        read += f"; {sum(len(TO_TRY.findall(chapters()[n].text)) for n in one.chapters)} to try"
+        tries = sum(len(TO_TRY.findall(chapters()[n].text)) for n in one.chapters)
+        read += f"; {tries} to try: in all {sum(chapters()[n].read for n in one.chapters) + TRYING * tries} min"
         moved = " ".join(pictures()[n] for n in one.chapters)
         handed = "; ".join(f"{{ref}}`{labels.labels()[label].title} <{label}>`" for label in one.exercises)
         lines.append(f"| {number}. {one.title} | {read} | {moved} | {handed} |")

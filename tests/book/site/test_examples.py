@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from tools.notebooks import pairs, record_examples
-from tools.results import first_loss, lams
+from tools.results import first_loss
 from typer.testing import CliRunner
 
 from rankedu import losses, memory, rankers
@@ -136,7 +136,6 @@ def test_every_loss_of_the_table_learns():
 
 def test_the_tables_of_first_losses_are_those_of_their_record_and_a_network_learns_by_it(monkeypatch):
     record = json.loads(first_loss.RECORD.read_text(encoding="utf-8"))
-    assert lams.sentence(json.loads(lams.RECORD.read_text(encoding="utf-8"))) in " ".join(PAGE.split())
     assert first_loss.tables(record) in PAGE and first_loss.table_of_16_bits(record) in PAGE
     marks = {
         name: {

@@ -181,6 +181,7 @@ REFUSED = {
     "loss 'tripletsemihard' is unknown (did you mean": ["mine/table.csv", "--loss", "tripletsemihard"],
     "settings of 'rambo_ap' must be among": ["mine/table.csv", "--loss", "rambo_ap", "--settings", "tau=1"],
     "frozen must go with a network that knows": ["mine/table.csv", "--frozen"],
+    "pretrained must find ImageNet's weights on this": ["mine/table.csv", "--pretrained", "--model", "resnet34"],
     "per_class must leave two classes to train on": ["mine/table.csv", "--per-class", "6"],
     "test_share must be finite and in (0, 1], got 2.0": ["mine/table.csv", "--test-share", "2"],
     "every picture must lie in a class folder": ["mine"],
@@ -188,8 +189,10 @@ REFUSED = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:pretrained weights are not at")
 def test_what_is_wrong_is_named_with_its_line_and_a_remedy_before_any_training(folder, table, monkeypatch):
     monkeypatch.setattr(training, "train_by", None)
+    monkeypatch.setenv("TORCH_HOME", str(folder))
     (folder / "bad.png").write_text("no picture")
     for message, (changed, head) in WRONG.items():
         table(changed, head)

@@ -105,6 +105,11 @@ def train(
     )
     if chosen["frozen"] and net.pretrained == "random":
         raise ValueError("frozen must go with a network that knows something (give --weights FILE, or --pretrained)")
+    if chosen["pretrained"] and net.pretrained == "random":
+        raise ValueError(
+            f"pretrained must find ImageNet's weights on this machine, got none for {chosen['model']} "
+            "(give --weights FILE, or leave it out)"
+        )
     fit, test = (OwnPictures(data, side, size=chosen["size"], mirror=chosen["mirror"]) for side in ("train", "test"))
     loss = make_loss(chosen["loss"], dim=chosen["dim"], labels=fit.labels, **chosen["settings"]).to(on)
     start = weights_hash(net.state_dict())

@@ -211,13 +211,12 @@ def _whole(under: Sequence[Told]) -> str:
 
 def ended(records: Path) -> str:
     """What the second round took, and what it did not come to, in Markdown."""
-    seconds: dict[tuple[str, str, int], float] = {}
-    for (arm, _), of in networks(records / f"claims_{ROUNDS[0]}.jsonl").items():
-        for deal, one in of.items():
-            seconds[one.machine["device"], arm, deal] = float(one.evidence["search seconds"])
+    found = networks(records / f"claims_{ROUNDS[0]}.jsonl")
+    by_search = {(arm, deal): one for (arm, _), of in found.items() for deal, one in of.items()}
     hours = dict.fromkeys(("cpu", "gpu"), 0.0)
-    for (device, _, _), took in seconds.items():
-        hours["cpu" if device == "CPU" else "gpu"] += took / 3600
+    for one in by_search.values():
+        on = "cpu" if one.machine["device"] == "CPU" else "gpu"
+        hours[on] += float(one.evidence["search seconds"]) / 3600
     asked = [one for of in _words()["papers"] for one in of["clauses"] if "second" in one]
     there = {name for questions in all_answers(records).values() for name in questions}
     left = "; ".join(one["row"] for one in asked if one["second"] not in there)

@@ -85,7 +85,7 @@ def devices() -> str:
     of = {arm: record.machine["device"] for arm, record in by_arm.items()}
     counts = {where: list(of.values()).count(where) for where in sorted(set(of.values()), key=lambda at: at != "CPU")}
     places = [f"{count} on {'a CPU' if where == 'CPU' else f'an {where}'}" for where, count in counts.items()]
-    said = f"{len(of)} of its {len(design.arms)} arms are done, in their order: {', '.join(places)}."
+    said = f"{len(of)} of its {len(design.arms)} arms [were done](#claims-limits), in their order: {', '.join(places)}."
     starts = _starts(design, found)
     mixed = ", ".join(f"`{name}`" for name in dict.fromkeys(_mixed(design, starts)))
     on_gpu = {starts[arm] for arm, where in of.items() if where != "CPU" and arm in starts}
@@ -93,9 +93,7 @@ def devices() -> str:
     of_what = {name: f"`{name}` (its `{design.arms[name].after}`)" for name in AGAIN}
     for_arms = [", ".join(of_what.get(arm, f"`{arm}`") for arm in group) for group in groups]
     return (
-        f"{said} The trials of the CPU's arms add up to {_hours(found):.0f} hours by the clock, on cores that had "
-        "other work, too. The budget of the round is 30 hours of a core's own; how many of those it took was not "
-        "measured.\n\n"
+        f"{said}\n\n"
         f"The starts were trained {len(groups) + 1} times: on a CPU for {'; once more for '.join(for_arms)}; on the "
         f"GPU for the others. Different ones meet in {mixed or 'no answer'}. Networks of the recall loss, of the CPU's "
         "records, were trained again on the GPU with the settings they have, from a start of the GPU: "
@@ -103,13 +101,6 @@ def devices() -> str:
         f"{', '.join(_with_them(design, found))}, by deal, at the levels of the answers. Their searches were not made "
         "again.\n"
     )
-
-
-def _hours(found: Records) -> float:
-    """What the trials of the arms of a CPU took, by the clock."""
-    records = [record for of in found.values() for record in of.values() if record.machine["device"] == "CPU"]
-    taken = {(of["arm"], of["deal"]): float(of["search seconds"]) for of in (record.evidence for record in records)}
-    return sum(taken.values()) / 3600
 
 
 def presets() -> str:

@@ -185,7 +185,8 @@ def test_what_the_second_round_did_not_come_to_is_said_where_its_answers_are_not
 
 def test_what_is_to_be_taken_home_is_refused_when_the_records_say_otherwise():
     rows = {row: verb for one in answers._words()["take_home"] for row, verb in one["holds"].items()}
-    kept = [("RaMBO", "", [found(5 if verb == "is above" else -5, verb[3:], row=row)]) for row, verb in rows.items()]
+    said = {verb: of for of, verb in answers.IS.items()}
+    kept = [("RaMBO", "", [found(5, said[verb], row=row)]) for row, verb in rows.items()]
     assert "5.00\u00a0±\u00a00.40" in answers.take_home(kept, claims.RECORDS)
     with pytest.raises(ValueError, match=r"take_home in .* must say what was found of recall loss − FastAP, R@1"):
         answers.take_home([*kept, ("RaMBO", "", [found(5, ABOVE, row="recall loss − FastAP, R@1")])], claims.RECORDS)

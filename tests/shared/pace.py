@@ -4,12 +4,10 @@ import re
 
 from tools.site import reading
 from tools.site.reading import Chapter, behind, chapters, homes
-from tools.teaching.syllabus import TO_TRY
+from tools.teaching.syllabus import TO_TRY, TRYING
 
 #: What the minutes of a chapter do not count: exercises take as long as they take, the rest is for looking up.
 LATER = ("Exercises", "Self-test", "Paper map", "Further reading")
-#: Minutes for a prediction or an explorable on a page; a chapter counts them in the minutes that it states.
-MINUTES_TO_TRY = 2
 #: Minutes that the story of a chapter may take, without what `LATER` names.
 MOST = 25
 _CELL = re.compile(r"^```\{code-cell\}.*?^```$", re.DOTALL | re.MULTILINE)
@@ -43,7 +41,7 @@ def minutes_by_words(step: str) -> float:
     every = chapters().values()
     mean = sum(rate(chapter) * chapter.read for chapter in every) / sum(chapter.read for chapter in every)
     text = (reading.BOOK / f"{step}.md").read_text(encoding="utf-8")
-    return words(text) / mean + MINUTES_TO_TRY * len(TO_TRY.findall(text))
+    return words(text) / mean + TRYING * len(TO_TRY.findall(text))
 
 
 def superfluous(number: int) -> set[int]:

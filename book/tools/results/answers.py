@@ -25,6 +25,8 @@ from tools.site.explorables import live_markup
 
 WORDS = Path(__file__).resolve().parents[2] / "data" / "claims_in_words.yml"
 RECALL = "rambo_log"
+#: Of one core, to which the second round was limited.
+HOURS = 30
 Part = tuple[
     str, float, float, float, dict[str, Any]
 ]  # of a rule: metric, mean, half-width and threshold in points, its runs
@@ -211,16 +213,17 @@ def _whole(under: Sequence[Told]) -> str:
 
 def ended(records: Path) -> str:
     """What the second round took, and what it did not come to, in Markdown."""
-    found = networks(records / f"claims_{ROUNDS[0]}.jsonl")
-    by_search = {(arm, deal): one for (arm, _), of in found.items() for deal, one in of.items()}
-    hours = dict.fromkeys(("cpu", "gpu"), 0.0)
-    for one in by_search.values():
-        on = "cpu" if one.machine["device"] == "CPU" else "gpu"
-        hours[on] += float(one.evidence["search seconds"]) / 3600
+    found, hours, late = networks(records / f"claims_{ROUNDS[0]}.jsonl"), dict.fromkeys(("cpu", "gpu"), 0.0), 0
+    for arm in read_round(records).arms:
+        searches = {deal: one for (name, _), of in found.items() if name == arm for deal, one in of.items()}
+        late += bool(searches) and hours["cpu"] > HOURS
+        for one in searches.values():
+            on = "cpu" if one.machine["device"] == "CPU" else "gpu"
+            hours[on] += float(one.evidence["search seconds"]) / 3600
     asked = [one for of in _words()["papers"] for one in of["clauses"] if "second" in one]
     there = {name for questions in all_answers(records).values() for name in questions}
     left = "; ".join(one["row"] for one in asked if one["second"] not in there)
-    return f"{_words()['ended'].format(**_conditions(records), **hours, left=left)}\n"
+    return f"{_words()['ended'].format(**_conditions(records), **hours, late=late, left=left)}\n"
 
 
 def _reached(records: Path) -> list[dict[str, str]]:

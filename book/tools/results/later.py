@@ -95,8 +95,8 @@ def devices() -> str:
     return (
         f"{said}\n\n"
         f"The starts were trained {len(groups) + 1} times: on a CPU for {'; once more for '.join(for_arms)}; on the "
-        f"GPU for the others. Different ones meet in {mixed or 'no answer'}. Networks of the recall loss, of the CPU's "
-        "records, were trained again on the GPU with the settings they have, from a start of the GPU: "
+        f"GPU for the others. Different ones meet in {mixed or 'no answer'}. Only networks of the recall loss, of the "
+        "CPU's records, were trained again on the GPU with the settings they have, from a start of the GPU: "
         f"{'; '.join(_again(found))} (95 %, by deal). In place of the CPU's they give "
         f"{', '.join(_with_them(design, found))}, by deal, at the levels of the answers. Their searches were not made "
         "again.\n"

@@ -208,6 +208,10 @@ def test_on_the_letters_tree_all_but_csl_are_alike_as_the_protocol_says():
     reached = {arm: np.mean(values) for arm, values in answers.by_deal(claims.RECORDS, "H-AP", "H-AP").items()}
     assert min(reached, key=reached.get) == "csl" and np.ptp(list(reached.values())) > 1
     assert np.ptp([value for arm, value in reached.items() if arm != "csl"]) < 1
+    pairs_of = [
+        one.said for one in all_answers(claims.RECORDS)["hierarchy, in H-AP"].values() if "csl" not in one.asked
+    ]
+    assert sorted(pairs_of) == [ABOVE, EQUAL, EQUAL, EQUAL]
 
 
 def test_how_far_the_best_of_a_search_moves_is_that_of_all_draws():

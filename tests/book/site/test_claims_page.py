@@ -179,7 +179,7 @@ def test_what_the_second_round_did_not_come_to_is_said_where_its_answers_are_not
     clauses = [one for of in answers._words()["papers"] for one in of["clauses"]]
     asked = [(one["row"], one["second"]) for one in clauses if "second" in one]
     there = {name for questions in all_answers(claims.RECORDS).values() for name in questions}
-    said = re.search(r"again: \*(.*?)\*;", answers.ended(claims.RECORDS))[1].split("; ")
+    said = re.search(r"again were \*(.*?)\*;", answers.ended(claims.RECORDS))[1].split("; ")
     assert said == [row for row, name in asked if name not in there] and "memory, both slow and long" in said
 
 

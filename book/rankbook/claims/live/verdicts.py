@@ -23,7 +23,7 @@ MANY = [3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 100, 200, 400, 1000]
 LITTLE = "within δ"
 MATTERS = "Grey: within δ, too small to matter. It never decides what is above or below."
 KINDS = {"above": "positive", "below": "negative", LITTLE: "ahead", "cannot be told": "grey"}
-LEFT, RIGHT, FAR, TOP, PITCH = 268, 470, 30, 106, 18
+LEFT, RIGHT, FAR, TOP, PITCH = 268, 470, 30, 106, 16
 KEPT: dict[str, list[object]] = {"of": [], "first": []}  # what fell first, of the settings of the last run
 
 

@@ -165,8 +165,8 @@ def row_marks(one, y, opened, fell):
     """An interval with its mean, whose shape tells the verdict as its colour does; of the open row, its runs."""
     kind, x = KINDS[one["kind"]], across(one["mean"])
     low, high = across(one["mean"] - one["half"]), across(one["mean"] + one["half"])
-    marks = [bar(across(-one["band"]), y - 8, across(one["band"]) - across(-one["band"]), 16, "area")]
-    marks += [bar(24, y - 8, LEFT - 28, 16, "margin area")] if fell else []
+    marks = [bar(across(-one["band"]), y - 7, across(one["band"]) - across(-one["band"]), 14, "area")]
+    marks += [bar(24, y - 7, LEFT - 28, 14, "margin area")] if fell else []
     marks += [text(30, y + 4, one["row"], "small"), line([(low, y), (high, y)], f"{kind} thick" if opened else kind)]
     if opened:
         marks += [line([(across(value), y - 8), (across(value), y + 8)], "ink") for value in one["used"]]

@@ -75,15 +75,11 @@ def markdown() -> str:
         lines.append(f"| {name} | {told[0]} | {' | '.join(cells)} |")
     wide = sum(max(row[1:]) > 9 * min(row[1:]) for row in record.values())
     more = f"In {wide} of them the least and the most are more than a factor of nine apart: no fixed λ is near both."
-    return "\n".join([*lines, "", f"{sentence(record)} {more}", ""])
-
-
-def sentence(record: dict[str, list[float]]) -> str:
-    """How many lie within a factor of three, where they begin and where they end."""
     near = [sum(1 / 3 <= row[at] / row[0] <= 3 for row in record.values()) for at in range(1, 6)]
     above, below = sum(row[1] > row[0] for row in record.values()), sum(row[5] < row[0] for row in record.values())
-    return (
+    said = (
         "`BlackboxRanker()` takes λ from the data. A search finds another one: of "
         f"{len(record)} that were searched for, {above} are smaller than what the data ask for at the first batch, and "
         f"{below} larger than in the last quarter; at no time are more than {max(near)} within a factor of three of it."
     )
+    return "\n".join([*lines, "", f"{said} {more}", ""])

@@ -1,10 +1,11 @@
 import pytest
 import torch
+from tools.notebooks import pairs
 
 from rankbook.kit import style
 from rankbook.kit.pictures import IRRELEVANT, RELEVANT
 from rankbook.lab_retrieval.figures import before_and_after, curves
-from rankbook.lab_retrieval.study import check, choose_queries, pr_curve, ranked, values, who_asks
+from rankbook.lab_retrieval.study import LIMIT, check, choose_queries, pr_curve, ranked, values, who_asks
 from rankedu.metrics import average_precision
 
 
@@ -57,6 +58,7 @@ def test_queries_ask_the_gallery_where_it_is_apart():
     paths = torch.zeros(10, 1, dtype=torch.int64)
     assert who_asks(paths, gallery).tolist() == [0, 1, 2, 3]
     assert who_asks(paths, None, limit=2).tolist() == [0, 9]
+    assert f"of {LIMIT}, one gained most" in (pairs.ROOT / "book" / "index.md").read_text(encoding="utf-8")
 
 
 def test_before_and_after_marks_what_is_right():

@@ -1,18 +1,42 @@
 """Losses: the formula of a metric applied to a ranker, averaged over the queries that have a positive."""
 
-from rankedu.losses.average_precision import APLoss, MAPLoss, SmoothAPLoss, SupAPLoss
-from rankedu.losses.base import NoPositivesWarning
-from rankedu.losses.calibration import CalibrationLoss, ROADMAPLoss
-from rankedu.losses.clustering import ClusterLoss
-from rankedu.losses.csl import CSLLoss
-from rankedu.losses.fast_ap import FastAPLoss
-from rankedu.losses.hierarchical import HAPLoss, HAPPIERLoss
-from rankedu.losses.margin import shift_by_margin
-from rankedu.losses.ndcg import NDCGLoss
-from rankedu.losses.on_embeddings import OnEmbeddings
-from rankedu.losses.on_proposals import OnProposals
-from rankedu.losses.recall import RecallAtKSurrogateLoss, RecallLoss
-from rankedu.losses.spearman import SpearmanLoss
+from typing import TYPE_CHECKING
+
+from rankedu._lazy import lazy
+
+if TYPE_CHECKING:
+    from rankedu.losses.average_precision import APLoss, MAPLoss, SmoothAPLoss, SupAPLoss
+    from rankedu.losses.base import NoPositivesWarning
+    from rankedu.losses.calibration import CalibrationLoss, ROADMAPLoss
+    from rankedu.losses.clustering import ClusterLoss
+    from rankedu.losses.csl import CSLLoss
+    from rankedu.losses.fast_ap import FastAPLoss
+    from rankedu.losses.hierarchical import HAPLoss, HAPPIERLoss
+    from rankedu.losses.margin import shift_by_margin
+    from rankedu.losses.ndcg import NDCGLoss
+    from rankedu.losses.on_embeddings import OnEmbeddings
+    from rankedu.losses.on_proposals import OnProposals
+    from rankedu.losses.recall import RecallAtKSurrogateLoss, RecallLoss
+    from rankedu.losses.spearman import SpearmanLoss
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "average_precision": "APLoss MAPLoss SmoothAPLoss SupAPLoss",
+            "base": "NoPositivesWarning",
+            "calibration": "CalibrationLoss ROADMAPLoss",
+            "clustering": "ClusterLoss",
+            "csl": "CSLLoss",
+            "fast_ap": "FastAPLoss",
+            "hierarchical": "HAPLoss HAPPIERLoss",
+            "margin": "shift_by_margin",
+            "ndcg": "NDCGLoss",
+            "on_embeddings": "OnEmbeddings",
+            "on_proposals": "OnProposals",
+            "recall": "RecallAtKSurrogateLoss RecallLoss",
+            "spearman": "SpearmanLoss",
+        },
+    )
 
 __all__ = [
     "APLoss",

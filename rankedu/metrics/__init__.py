@@ -1,25 +1,44 @@
 """Metrics: one value for each query, exact and on ties explicit. They have no gradient; the losses do."""
 
-from rankedu.metrics.binary import (
-    UndefinedMetricWarning,
-    average_precision,
-    map_at_r,
-    precision_at_k,
-    r_precision,
-    recall_at_k,
-    recall_share_at_k,
-    reciprocal_rank,
-)
-from rankedu.metrics.boxes import box_iou
-from rankedu.metrics.detection import DetectionMatches, evaluate_detections, match_detections
-from rankedu.metrics.graded import ndcg, spearman
-from rankedu.metrics.hierarchical import (
-    average_precision_per_level,
-    average_set_intersection,
-    hierarchical_average_precision,
-    hierarchical_rank,
-)
-from rankedu.metrics.retrieval import RetrievalMetrics, evaluate_retrieval
+from typing import TYPE_CHECKING
+
+from rankedu._lazy import lazy
+
+if TYPE_CHECKING:
+    from rankedu.metrics.binary import (
+        UndefinedMetricWarning,
+        average_precision,
+        map_at_r,
+        precision_at_k,
+        r_precision,
+        recall_at_k,
+        recall_share_at_k,
+        reciprocal_rank,
+    )
+    from rankedu.metrics.boxes import box_iou
+    from rankedu.metrics.detection import DetectionMatches, evaluate_detections, match_detections
+    from rankedu.metrics.graded import ndcg, spearman
+    from rankedu.metrics.hierarchical import (
+        average_precision_per_level,
+        average_set_intersection,
+        hierarchical_average_precision,
+        hierarchical_rank,
+    )
+    from rankedu.metrics.retrieval import RetrievalMetrics, evaluate_retrieval
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "binary": "UndefinedMetricWarning average_precision map_at_r precision_at_k r_precision recall_at_k "
+            "recall_share_at_k reciprocal_rank",
+            "boxes": "box_iou",
+            "detection": "DetectionMatches evaluate_detections match_detections",
+            "graded": "ndcg spearman",
+            "hierarchical": "average_precision_per_level average_set_intersection hierarchical_average_precision "
+            "hierarchical_rank",
+            "retrieval": "RetrievalMetrics evaluate_retrieval",
+        },
+    )
 
 __all__ = [
     "DetectionMatches",

@@ -1,14 +1,34 @@
 """Rankers: modules that map scores to ranks and give the scores a gradient. A loss is a formula applied to one."""
 
-from rankedu.rankers._pairwise import PairwiseRanker
-from rankedu.rankers.base import Ranker
-from rankedu.rankers.blackbox import BlackboxRanker
-from rankedu.rankers.histogram import HistogramRanker
-from rankedu.rankers.identity import IdentityRanker
-from rankedu.rankers.reach import LongStepWarning, NoStepWarning, crossings, suggest_lam
-from rankedu.rankers.registry import RANKERS, Strength, register
-from rankedu.rankers.sigmoid import SigmoidRanker, operating_region
-from rankedu.rankers.supremum import PRESETS, InfimumStep, SupremumRanker
+from typing import TYPE_CHECKING
+
+from rankedu._lazy import lazy
+
+if TYPE_CHECKING:
+    from rankedu.rankers._pairwise import PairwiseRanker
+    from rankedu.rankers.base import Ranker
+    from rankedu.rankers.blackbox import BlackboxRanker
+    from rankedu.rankers.histogram import HistogramRanker
+    from rankedu.rankers.identity import IdentityRanker
+    from rankedu.rankers.reach import LongStepWarning, NoStepWarning, crossings, suggest_lam
+    from rankedu.rankers.registry import RANKERS, Strength, register
+    from rankedu.rankers.sigmoid import SigmoidRanker, operating_region
+    from rankedu.rankers.supremum import PRESETS, InfimumStep, SupremumRanker
+else:
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "_pairwise": "PairwiseRanker",
+            "base": "Ranker",
+            "blackbox": "BlackboxRanker",
+            "histogram": "HistogramRanker",
+            "identity": "IdentityRanker",
+            "reach": "LongStepWarning NoStepWarning crossings suggest_lam",
+            "registry": "RANKERS Strength register",
+            "sigmoid": "SigmoidRanker operating_region",
+            "supremum": "InfimumStep PRESETS SupremumRanker",
+        },
+    )
 
 __all__ = [
     "PRESETS",

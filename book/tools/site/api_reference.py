@@ -73,9 +73,9 @@ def public(module: str) -> dict[str, Any]:
     offered = {name: value for name in names if not inspect.ismodule(value := getattr(found, name))}
     if module.count(".") < 2 or hasattr(found, "__path__"):
         return offered
-    above = vars(importlib.import_module(module.rpartition(".")[0]))
+    above = importlib.import_module(module.rpartition(".")[0])
     own = {name for name, value in offered.items() if getattr(value, "__module__", module) == module}
-    return {name: value for name, value in offered.items() if name in own and above.get(name) is not value}
+    return {name: value for name, value in offered.items() if name in own and getattr(above, name, None) is not value}
 
 
 def section(module: str, *, first: bool) -> str:

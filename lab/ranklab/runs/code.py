@@ -63,7 +63,7 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
 
 def imported(tree: ast.AST) -> set[Path]:
     """The modules that a piece of code imports or names: in a text, too, as those that are loaded by their name."""
-    return {file for node in walk(tree) for name in _dotted(node) for file in files_of(name)}
+    return {file for node in walk(tree) for name in _dotted(node) for file in _used(name)}
 
 
 def files_of(name: str) -> list[Path]:
@@ -71,6 +71,24 @@ def files_of(name: str) -> list[Path]:
     parts = name.split(".")
     found = [_candidates(".".join(parts[:depth])) for depth in range(1, len(parts) + 1)]
     return [path for each in found for path, there in each if there]
+
+
+def _used(name: str) -> set[Path]:
+    """The files behind a dotted name; of a package that is named itself, all parts that it imports at first use."""
+    files, parts = files_of(name), name.split(".")
+    offered = _offered(files[-1]) if files else {}
+    known = next((part for part in parts if part in offered), None)
+    whole = len(parts) > 1 and files and files[-1].parent.name == parts[-1]
+    homes = offered.values() if whole else [offered[known]] if known else []
+    return {*files, *(file for home in homes for file in files_of(home))}
+
+
+@cache
+def _offered(package: Path) -> dict[str, str]:
+    """What a package imports when it is first used, as it says to type checkers: name → the module that has it."""
+    branches = [node for node in ast.parse(package.read_bytes()).body if isinstance(node, ast.If)]
+    imports = [node for branch in branches for node in branch.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: str(node.module) for node in imports for alias in node.names}
 
 
 def _candidates(name: str) -> list[tuple[Path, bool]]:
@@ -92,7 +110,7 @@ def _dotted(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Import):
         names = {alias.name for alias in node.names}
     elif isinstance(node, ast.ImportFrom) and not node.level:
-        names = {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
+        names = {f"{node.module}.{alias.name}".removesuffix(".*") for alias in node.names}
     elif isinstance(node, ast.Attribute):
         names = {ast.unparse(node)}
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -121,7 +121,8 @@ def test_every_piece_of_code_on_the_page_runs_and_says_what_stands_there(tmp_pat
 
 
 def test_every_loss_of_the_table_learns():
-    known, labels = vars(losses) | vars(rankers), torch.stack([torch.arange(32) // 8, torch.arange(32) // 4], dim=1)
+    known = {name: getattr(part, name) for part in (losses, rankers) for name in part.__all__}
+    labels = torch.stack([torch.arange(32) // 8, torch.arange(32) // 4], dim=1)
     written = re.findall(
         r"^\| .* \| `(\w+Loss\(.*\))` \| .* \| .* \|$", PAGE.partition("(use-it-first)=")[0], re.MULTILINE
     )
@@ -172,7 +173,8 @@ def test_the_tables_of_first_losses_are_those_of_their_record_and_a_network_lear
 
 
 def test_what_the_page_says_to_write_instead_can_be_written():
-    known = vars(contestants) | vars(losses) | vars(memory) | vars(rankers) | vars(training)
+    parts = contestants, losses, memory, rankers, training
+    known = {name: getattr(part, name) for part in parts for name in part.__all__}
     known |= {"lambda_val": 0.2, "margin": 0.02, "weight_fn": torch.log1p, "batch_memory": 3, "interclass_coef": 0.3}
     known |= {"loss": losses.SmoothAPLoss(), "anneal": 0.01, "bins": 20, "labels": torch.arange(400) // 4}
     rows = [line.split("|") for line in PAGE[PAGE.index("## Coming from elsewhere") :].splitlines() if line[:1] == "|"]

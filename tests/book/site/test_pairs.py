@@ -104,6 +104,8 @@ FOUND = [
     ("from rankedu.ranks import rank", "x.py", RANKS, "losses"),
     ("import rankedu\nrankedu.rank(y)", "x.py", RANKS, "losses"),
     ("def late():\n    from rankedu import rank", "x.py", RANKS, "losses"),
+    ("from rankedu.losses import FastAPLoss", "x.py", {"rankedu/losses/fast_ap.py"}, "recall"),
+    ("from rankedu import losses", "x.py", {"rankedu/losses/fast_ap.py", "rankedu/losses/recall.py"}, "proofs"),
     ("load('rankedu.ranks:rank')", "x.py", RANKS, "losses"),
     ("import importlib\nimportlib.import_module(f'rankedu.metrics.{name}')", "x.py", RANKS, "losses"),
     ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import rankedu.losses", "x.py", set(), "rankedu"),

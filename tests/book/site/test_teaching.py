@@ -53,8 +53,8 @@ def hap(relevance):
 
 
 #: What a check may use.
-SCOPE = vars(contestants) | vars(blackbox) | vars(hierarchy) | vars(losses) | vars(metrics) | vars(rankers)
-SCOPE |= vars(solvers)
+PARTS = contestants, blackbox, hierarchy, losses, metrics, rankers, solvers
+SCOPE = {name: getattr(part, name) for part in PARTS for name in part.__all__}
 SCOPE |= {"t": t, "b": b, "close": close, "gradient": gradient, "gradient_of_rank": gradient_of_rank, "hap": hap}
 SCOPE |= {"torch": torch, "np": np, "math": math, "itertools": itertools, "rank": rankedu.rank, "reference": reference}
 SCOPE["answer"] = lambda name: find(name).reference

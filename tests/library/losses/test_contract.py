@@ -47,7 +47,8 @@ def both(loss, scores, labels, where=None, weight=1.0):
 
 
 def test_every_loss_of_scores_is_here():
-    offered = vars(losses) | {name: getattr(contestants, name) for name in contestants.__all__ if "Loss" in name}
+    offered = {name: getattr(losses, name) for name in losses.__all__}
+    offered |= {name: getattr(contestants, name) for name in contestants.__all__ if "Loss" in name}
     part = {name for name, value in offered.items() if isinstance(value, type) and issubclass(value, nn.Module)}
     part -= {name for name in part if getattr(offered[name], "takes_items", False)}  # these have tests of their own
     listed = [case.loss for case in LOSSES.values()] + [make() for make, _ in EMBEDDED.values()]

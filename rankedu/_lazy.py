@@ -1,0 +1,43 @@
+"""Packages that import a part when one of its names is first used, and names that moved out of the library."""
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+#: Where a module or a name was → the module that has it now, which is part of a checkout of the book.
+MOVED: dict[str, str] = {}
+
+
+def lazy(package: str, parts: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Make `__getattr__` and `__dir__` of a package: part of it → the names of that part which the package offers."""
+    homes = {name: f"{package}.{part}" for part, names in parts.items() for name in names.split()}
+
+    def get(name: str) -> Any:
+        if f"{package}.{name}" in MOVED:
+            raise ImportError(_advice(f"{package}.{name}"))
+        if name in parts:
+            return importlib.import_module(f"{package}.{name}")
+        if name in homes:
+            return getattr(importlib.import_module(homes[name]), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return get, lambda: sorted({*vars(sys.modules[package]), *homes, *parts})
+
+
+class Moved:
+    """The last finder of modules that Python asks: it says where a module of the library went."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        if name in MOVED:
+            raise ModuleNotFoundError(_advice(name), name=name)
+
+
+def _advice(name: str) -> str:
+    home, last = MOVED[name], name.rpartition(".")[2]
+    statement = f"import {home}" if home.endswith(last) else f"from {home} import {last}"
+    return f"{name} moved to {home} (in a checkout of the book: {statement})"
+
+
+sys.meta_path.append(Moved)

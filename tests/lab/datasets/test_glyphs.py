@@ -178,7 +178,8 @@ def test_held_out_letters_are_behind_a_door_that_one_command_alone_opens(known):
     texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in files}
     opening = {name for name, text in texts.items() if "held_out.opened" in text or "import opened" in text}
     setting = {name for name, text in texts.items() if held_out.VARIABLE in text or "held_out.VARIABLE" in text}
-    assert opening <= {"lab/ranklab/cli/claims.py", "lab/long_runs.py"} and setting == {"lab/ranklab/datasets/held_out.py"}
+    assert opening <= {"lab/ranklab/cli/claims.py", "lab/long_runs.py"}
+    assert setting == {"lab/ranklab/datasets/held_out.py"}
 
 
 def test_twins_have_the_same_picture_and_the_card_counts_every_image_once(known):

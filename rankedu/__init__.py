@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rankedu._lazy import lazy
 
 if TYPE_CHECKING:
-    from rankedu import blackbox, hierarchy, landscapes, losses, memory, metrics, proofs, rankers, reference, solvers
+    from rankedu import blackbox, hierarchy, losses, memory, metrics, proofs, rankers, reference
     from rankedu._fast.switch import readable
     from rankedu.ranks import outranking_negatives, rank, rank_among, where_of
 else:
@@ -21,7 +21,6 @@ else:
             "_fast.switch": "readable",
             "blackbox": "",
             "hierarchy": "",
-            "landscapes": "",
             "losses": "",
             "memory": "",
             "metrics": "",
@@ -29,7 +28,6 @@ else:
             "rankers": "",
             "ranks": "outranking_negatives rank rank_among where_of",
             "reference": "",
-            "solvers": "",
         },
     )
 
@@ -39,7 +37,6 @@ __all__ = [
     "__version__",
     "blackbox",
     "hierarchy",
-    "landscapes",
     "losses",
     "memory",
     "metrics",
@@ -50,6 +47,5 @@ __all__ = [
     "rankers",
     "readable",
     "reference",
-    "solvers",
     "where_of",
 ]

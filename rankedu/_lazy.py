@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 #: Where a module or a name was → the module that has it now, which is part of a checkout of the book.
-MOVED: dict[str, str] = {}
+MOVED: dict[str, str] = {
+    "rankedu.landscapes": "rankbook.kit.landscapes",
+    "rankedu.solvers": "rankbook.kit.solvers",
+}
 
 
 def lazy(package: str, parts: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

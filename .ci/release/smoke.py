@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 #: Parts whose docstrings must run here. What asks for an extra in one must say which.
-CORE = ("ranks", "blackbox", "solvers", "rankers", "hierarchy", "metrics", "losses", "memory", "landscapes")
+CORE = ("ranks", "blackbox", "rankers", "hierarchy", "metrics", "losses", "memory")
 #: Brought by the extras alone.
 ABSENT = ("scipy", "matplotlib", "typer", "papermill", "dask", "pytorch_metric_learning", "torchvision", "PIL")
 NAMES_THE_EXTRA = re.compile(r"pip install (-U )?'rankedu\[(cli|lab|vision)\]'")
@@ -73,14 +73,12 @@ def doctests() -> tuple[int, int, int]:
 
 
 def extras() -> int:
-    """Ask for what is not there: a solver that needs SciPy, and the command line."""
-    import torch
-
-    from rankedu import solvers
+    """Ask for what is not there: a proof that needs SymPy, and the command line."""
+    from rankedu.proofs import closed_forms
 
     told = [subprocess.run([Path(sys.executable).with_name("rankedu")], capture_output=True, text=True).stderr]
     try:
-        solvers.assignment(torch.rand(2, 2))
+        closed_forms.closed_form("log")
     except ImportError as error:
         told.append(str(error))
     assert len(told) == 2 and not any("Traceback" in said for said in told), told

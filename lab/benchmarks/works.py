@@ -19,7 +19,8 @@ import torch
 from torch.nn.functional import normalize
 from torch.profiler import ProfilerActivity, profile
 
-from rankedu import landscapes, rank, readable
+from rankbook.kit import landscapes
+from rankedu import rank, readable
 from rankedu.losses import APLoss, HAPLoss, MAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
 from rankedu.memory import ScoreMemory
 from rankedu.metrics import evaluate_detections, evaluate_retrieval
@@ -34,7 +35,7 @@ FINE = (*(f"recall_at_{k}" for k in (1, 10, 100, 1000)), "average_precision", "m
 GRADED = (*FINE, "h_ap", "asi", "ndcg")
 FIXED = "a fixed λ"
 MATMUL = "the matrix product"
-CORE = "from rankedu import rank, blackbox, rankers, metrics, landscapes, solvers"
+CORE = "import rankedu.metrics.retrieval, rankedu.losses.hierarchical, rankedu.losses.recall, rankedu.memory"
 HELP = "import sys; from rankedu.__main__ import main; sys.argv = ['rankedu', '--help']; main()"
 
 

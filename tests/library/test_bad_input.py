@@ -3,24 +3,21 @@
 import math
 import re
 
-import numpy as np
 import pytest
 import sympy
 import torch
 from drawn import random, refused
 
 import rankedu
-from rankedu import hierarchy, landscapes, losses, metrics, outranking_negatives, rank, rank_among, rankers, where_of
+from rankedu import hierarchy, losses, metrics, outranking_negatives, rank, rank_among, rankers, where_of
 from rankedu.blackbox import differentiate, interpolate
 from rankedu.checks import check_not_nan
 from rankedu.hierarchy import levels, relevance
-from rankedu.landscapes import Section
 from rankedu.losses import SmoothAPLoss
 from rankedu.memory import EmbeddingMemory, ScoreMemory
 from rankedu.metrics import average_precision, box_iou, evaluate_detections, ndcg, spearman
 from rankedu.proofs import hierarchical, rearrangement, recall_weights
 from rankedu.rankers import BlackboxRanker, HistogramRanker, InfimumStep, SigmoidRanker, SupremumRanker
-from rankedu.solvers import assignment, ranking, shortest_path
 
 nan, inf = math.nan, math.inf
 blackbox = BlackboxRanker(1.0)
@@ -91,33 +88,20 @@ def test_ranks_and_metrics():
     assert average_precision(y, padded, where=padded >= 0) == average_precision(y[:2], padded[:2])
 
 
-def test_solvers_and_landscapes():
-    section = landscapes.random_section(3, resolution=4)
-    e0, e1, e2 = np.eye(3)
-    no_float, below_zero = torch.tensor([1, 2]), torch.tensor([[1.0, -0.5], [1.0, 1.0]])
-    cycle = "costs must be >= 0 with moves='any', got -0.5 .*moves='forward'"
+def test_blackbox_differentiation():
+    no_float = torch.tensor([1, 2])
     shape = r"solver must return a Tensor of the shape of its input, \(3,\), got "
     refused(
-        (lambda: differentiate(ranking, 1.0)(no_float), TypeError, r"scores .* got torch.int64 .*to\(torch.float32\)"),
+        (lambda: differentiate(rank, 1.0)(no_float), TypeError, r"scores .* got torch.int64 .*to\(torch.float32\)"),
         (lambda: differentiate(lambda s: s.sum(-1), 1.0)(y), ValueError, shape + r"\(\)"),
         (lambda: interpolate(lambda s: 1, y, 1.0)(y), ValueError, shape + "int"),
-        (lambda: interpolate(ranking, y, 1.0)(y[:2]), ValueError, r"scores .* gradient, \(3,\), got \(2,\)"),
-        (lambda: shortest_path(y), ValueError, r"costs .* \(..., h, w\) with h, w >= 1, got \(3,\)"),
-        (lambda: shortest_path(torch.full((2, 2), inf)), ValueError, "costs must be finite"),
-        (lambda: shortest_path(below_zero, moves="any"), ValueError, cycle),
-        (lambda: assignment(torch.ones(2, 3)), ValueError, r"costs .*\(..., n, n\), got \(2, 3\)"),
-        (lambda: Section(e0, e1, e1, 1.0, 3), ValueError, "u and v must be orthonormal, .* 1, 1, 1"),
-        (lambda: Section(e0, e1, e2[:2], 1.0, 3), ValueError, r"one shape \(n,\), got \(3,\), .* \(2,\)"),
-        (lambda: Section(e0 * nan, e1, e2, 1.0, 3), ValueError, "origin must be a vector of finite"),
-        (lambda: landscapes.rank_landscape(section, np.ones(2)), ValueError, "coefficients .* scores, 3, got 2"),
+        (lambda: interpolate(rank, y, 1.0)(y[:2]), ValueError, r"scores .* gradient, \(3,\), got \(2,\)"),
     )
     too_small = r"lam must be finite and > 0, got -1.0 \(the limit lam -> 0 is the staircase itself: use rank"
     take_lam = [
         BlackboxRanker,
-        lambda lam: differentiate(ranking, lam),
-        lambda lam: interpolate(ranking, y, lam),
-        lambda lam: landscapes.interpolated_landscape(section, np.ones(3), lam),
-        lambda lam: landscapes.section_gradient(section, np.ones(3), lam),
+        lambda lam: differentiate(rank, lam),
+        lambda lam: interpolate(rank, y, lam),
     ]
     told = {-1.0: too_small, 0: "lam .* > 0, got 0.0", nan: "nan", inf: "inf"}
     for call in take_lam:

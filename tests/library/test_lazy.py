@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import rankedu
+from rankedu._lazy import MOVED
 
 HUBS = ["rankedu", "rankedu.losses", "rankedu.metrics", "rankedu.rankers"]
 
@@ -33,3 +35,24 @@ def test_one_loss_does_not_import_the_others():
     loaded = set(seen.stdout.split())
     assert "rankedu.losses.average_precision" in loaded
     assert not {f"rankedu.losses.{name}" for name in ("fast_ap", "hierarchical", "on_embeddings", "recall")} & loaded
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_what_moved_says_where_it_went_and_is_there(name):
+    """Also `from rankedu.losses import CSLLoss`, and the import of a module that is no longer here."""
+    hub, _, last = name.rpartition(".")
+    statements = [f"from {hub} import {last}", f"import {hub}; {name}"]
+    if not last[:1].isupper():
+        statements += [f"import {name}", f"from {name} import anything"]
+    for statement in statements:
+        with pytest.raises(ImportError, match=rf"{name} moved to {MOVED[name]} \(in a checkout of the book: "):
+            exec(statement)
+    advice = re.search(r"book: (.*)\)$", str(_error(f"from {hub} import {last}")))[1]
+    exec(advice)
+
+
+def _error(statement):
+    try:
+        exec(statement)
+    except ImportError as error:
+        return error

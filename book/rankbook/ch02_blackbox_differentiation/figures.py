@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from rankbook.ch02_blackbox_differentiation import study
 from rankbook.kit import style
 from rankbook.kit.ranks import ranks_of
-from rankedu.solvers import assignment, shortest_path
+from rankbook.kit.solvers import assignment, shortest_path
 
 
 def three_solvers() -> Figure:

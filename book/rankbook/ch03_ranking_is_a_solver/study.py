@@ -8,8 +8,8 @@ from operator import mul
 import numpy as np
 import numpy.typing as npt
 
+from rankbook.kit.landscapes import random_coefficients, random_section, rank_landscape
 from rankbook.kit.ranks import Array
-from rankedu.landscapes import random_coefficients, random_section, rank_landscape
 from rankedu.proofs.rearrangement import Certificate
 
 #: The five items of the chapter.

@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from rankbook.kit import style
 from rankbook.kit.explorable import dial, explorable, goal, ground, log_slider, tell
 from rankbook.kit.explorable.grounds import SIDE
-from rankbook.kit.ranks import Array
-from rankedu.landscapes import (
+from rankbook.kit.landscapes import (
     Section,
     interpolated_landscape,
     random_coefficients,
@@ -21,6 +20,7 @@ from rankedu.landscapes import (
     rank_landscape,
     section_gradient,
 )
+from rankbook.kit.ranks import Array
 
 Reach = tuple[float, float]
 EXTENT, BANDS = 1.2, 10

@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 from rankbook.ch04_interpolated_ranking import study
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
+from rankbook.kit.landscapes import interpolated_landscape, random_section, section_gradient
 from rankbook.kit.ranks import ranks_of
 from rankbook.kit.relief import EXTENT, SEED, draw_blocks, view
-from rankedu.landscapes import interpolated_landscape, random_section, section_gradient
 
 
 @paper_figure("RaMBO Fig. 1")

@@ -17,8 +17,8 @@ from rankbook.ch12_surrogates_side_by_side.surrogates import (
     surrogate,
 )
 from rankbook.kit import style
+from rankbook.kit.landscapes import Section
 from rankbook.kit.ranks import Array, ranks_of
-from rankedu.landscapes import Section
 from ranklab.contestants import ProjectionRanker
 
 #: Of height, on the maps.

@@ -10,8 +10,8 @@ from torch import nn
 from rankbook.ch12_surrogates_side_by_side import surrogates as known
 from rankbook.ch12_surrogates_side_by_side.surrogates import SEED, SURROGATES, loss_of, no_gradient, surrogate
 from rankbook.kit.compare import Comparison, compare
+from rankbook.kit.landscapes import random_coefficients
 from rankbook.kit.ranks import Array, ranks_of
-from rankedu.landscapes import random_coefficients
 
 #: A start is a loss c·rk(y) and its score vectors: a setting is chosen on one half of them and reported on the other.
 STARTS, VECTORS = 16, 8

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from rankbook.kit import style
+from rankbook.kit.landscapes import Section, random_coefficients, random_section
 from rankbook.kit.ranks import Array, ranks_of
-from rankedu.landscapes import Section, random_coefficients, random_section
 from rankedu.rankers import BlackboxRanker
 from rankedu.rankers.registry import turnable
 from ranklab.contestants import LSTMRanker

@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 
 from rankbook.ch17_since_then import study
 from rankbook.kit import style
+from rankbook.kit.landscapes import interpolated_landscape
 from rankbook.kit.relief import draw_blocks, view
-from rankedu.landscapes import interpolated_landscape
 
 TITLES = {"interpolation": "interpolation, λ = 0.3", "mean": "identity, mean out"}
 

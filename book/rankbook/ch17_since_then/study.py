@@ -12,8 +12,8 @@ from torch.nn.functional import cosine_similarity, normalize
 
 from rankbook.kit import linear_maps as linear
 from rankbook.kit.compare import Array, Comparison, compare, descend
+from rankbook.kit.landscapes import section_gradient
 from rankbook.kit.relief import SEED, View, view
-from rankedu.landscapes import section_gradient
 from rankedu.losses import RecallAtKSurrogateLoss, RecallLoss
 from rankedu.rankers import BlackboxRanker, IdentityRanker, Ranker, SigmoidRanker
 

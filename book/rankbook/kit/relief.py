@@ -10,8 +10,8 @@ from matplotlib import colormaps
 from torch import Tensor
 
 from rankbook.kit import style
+from rankbook.kit.landscapes import Section, interpolated_landscape, random_coefficients, random_section, rank_landscape
 from rankbook.kit.ranks import Array
-from rankedu.landscapes import Section, interpolated_landscape, random_coefficients, random_section, rank_landscape
 from rankedu.rankers import BlackboxRanker
 
 STEEL = (0.80, 0.81, 0.84)

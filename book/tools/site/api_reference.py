@@ -39,20 +39,20 @@ EXPERIMENTS = tuple(
 PAGES = {
     "ranks": Page("Ranks", ("rankedu",)),
     "blackbox": Page("Blackbox differentiation", ("rankedu.blackbox",)),
-    "solvers": Page("Solvers", ("rankedu.solvers",)),
     "rankers": Page("Rankers", ("rankedu.rankers",)),
     "hierarchy": Page("Hierarchies", ("rankedu.hierarchy",)),
     "metrics": Page("Metrics", ("rankedu.metrics", "rankedu.metrics.names")),
     "losses": Page("Losses", ("rankedu.losses",)),
     "memory": Page("Memories", ("rankedu.memory",)),
     "proofs": Page("Proofs", ("rankedu.proofs", *PROOFS)),
-    "landscapes": Page("Landscapes", ("rankedu.landscapes",)),
     "checks": Page("Checks, files and extras", ("rankedu.checks", "rankedu.files", "rankedu.extras")),
     "contestants": Page("Contestants", ("ranklab.contestants",)),
     "datasets": Page("Data sets", ("ranklab.datasets", *DATASETS)),
     "models": Page("Models", ("ranklab.models",)),
     "training": Page("Training", ("ranklab.training", *TRAINING)),
     "labs": Page("Labs", ("ranklab.runs", "ranklab.methods", *EXPERIMENTS, "ranklab.runs.clusters")),
+    "solvers": Page("Solvers", ("rankbook.kit.solvers",)),
+    "landscapes": Page("Landscapes", ("rankbook.kit.landscapes",)),
     "exercises": Page("Exercises", ("rankbook.kit.check",)),
 }
 

@@ -4,8 +4,8 @@ import torch
 
 from rankbook.ch02_blackbox_differentiation import explorables, study
 from rankbook.ch02_blackbox_differentiation.live import paths
+from rankbook.kit.solvers import assignment, ranking, shortest_path
 from rankedu.blackbox import interpolate
-from rankedu.solvers import assignment, ranking, shortest_path
 
 
 def test_the_line_is_the_theorem():

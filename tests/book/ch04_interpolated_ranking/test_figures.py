@@ -6,8 +6,8 @@ import torch
 
 from rankbook.ch04_interpolated_ranking import figures, study
 from rankbook.kit import style
+from rankbook.kit.landscapes import interpolated_landscape, random_coefficients, random_section, rank_landscape
 from rankedu import rank, reference
-from rankedu.landscapes import interpolated_landscape, random_coefficients, random_section, rank_landscape
 from rankedu.rankers import BlackboxRanker
 
 

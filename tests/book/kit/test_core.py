@@ -17,7 +17,7 @@ from rankbook.kit import live, style, timing
 from rankbook.kit.explorable.core import MIME
 from rankbook.kit.explorable.grounds import FIRST, LETTERS, SIDE, ground_of
 from rankbook.kit.explorable.sliders import widget
-from rankedu.landscapes import Section, random_coefficients, random_section, rank_landscape, section_gradient
+from rankbook.kit.landscapes import Section, random_coefficients, random_section, rank_landscape, section_gradient
 
 EACH = pytest.mark.parametrize("found", kit.all_explorables().values(), ids=lambda found: found.name)
 

@@ -11,8 +11,8 @@ from typer.main import get_command
 import ranklab.contestants  # noqa: F401  its rankers enter the table
 from rankedu.cli import app
 
-PARTS = ["blackbox", "hierarchy", "losses", "memory", "metrics", "rankers", "solvers"]
-ROOMS = ["rankedu", *(f"rankedu.{part}" for part in PARTS), "ranklab.contestants"]
+PARTS = ["blackbox", "hierarchy", "losses", "memory", "metrics", "rankers"]
+ROOMS = ["rankedu", *(f"rankedu.{part}" for part in PARTS), "ranklab.contestants", "rankbook.kit.solvers"]
 #: What a ranker is made of: the guide for contributors explains it.
 BASES = {"PairwiseRanker", "Ranker", "Strength"}
 

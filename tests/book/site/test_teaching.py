@@ -16,8 +16,9 @@ from tools.teaching import handouts, syllabus
 from tools.teaching import question_bank as questions
 
 import rankedu
+from rankbook.kit import solvers
 from rankbook.kit.check import find
-from rankedu import blackbox, hierarchy, losses, metrics, rankers, reference, solvers
+from rankedu import blackbox, hierarchy, losses, metrics, rankers, reference
 from ranklab import contestants
 
 BANK = questions.bank()

@@ -9,12 +9,11 @@ from cases import EMBEDDED, LOSSES
 from drawn import DEVICES, DTYPES, HALF, coin, cosines, grades, gradient, random, refused, value_and_gradients
 from torch import nn
 
-from rankedu import losses, readable
+from rankedu import losses, rank, readable
 from rankedu._fast import packed, tiles
 from rankedu.blackbox import interpolate
 from rankedu.losses import APLoss, MAPLoss, RecallLoss
 from rankedu.rankers import BlackboxRanker, SigmoidRanker
-from rankedu.solvers import ranking
 from ranklab import contestants
 
 #: Losses share a ranker, which tells once of a step that moves nobody: in which test hangs on their order.
@@ -173,7 +172,7 @@ def test_the_gradient_of_exact_ranks_is_that_of_their_interpolation(name):
         for ranks, moved, members in (seen for seen in ranker.seen if seen[0].grad is not None):
             for y, c, inside in zip(*(x.reshape(-1, x.shape[-1]) for x in (moved, ranks.grad, members)), strict=True):
                 if inside.any():
-                    (interpolate(ranking, c[inside], 60.0)(y[inside]) + 0 * leaf.sum()).backward(retain_graph=True)
+                    (interpolate(rank, c[inside], 60.0)(y[inside]) + 0 * leaf.sum()).backward(retain_graph=True)
         found = gradient(LOSSES[name].loss, scores, labels, where=where)
         close(found, leaf.grad, rtol=1e-9, atol=1e-12)
         assert found.any()

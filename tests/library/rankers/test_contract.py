@@ -11,7 +11,6 @@ from rankedu.blackbox import interpolate
 from rankedu.rankers._pairwise import PairwiseRanker
 from rankedu.rankers.base import Ranker
 from rankedu.rankers.registry import PROMISES, RANKERS, Strength, register, turnable
-from rankedu.solvers import ranking
 from ranklab import contestants
 from ranklab.contestants import equivariance_error
 
@@ -65,7 +64,7 @@ def test_the_weakest_is_exact_and_the_strongest_is_not(name):
     values = []
     for turned in (strength.weakest, strength.usual, strength.strongest):
         ranker = strength.make(turned)
-        of_ranks = interpolate(ranking, c, turned) if name == "blackbox" else lambda y, ranker=ranker: ranker(y) @ c
+        of_ranks = interpolate(rank, c, turned) if name == "blackbox" else lambda y, ranker=ranker: ranker(y) @ c
         values.append(of_ranks(scores))
     off = [(value - rank(scores).double() @ c).abs().mean().item() for value in values]
     assert off[0] < 0.02 < off[1] < off[2] and off[2] > 0.4

@@ -6,17 +6,17 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import dijkstra
 from torch import Tensor
 
 from rankedu.checks import check_choice, check_values
-from rankedu.extras import needed
 from rankedu.ranks import rank
 
 __all__ = ["assignment", "ranking", "shortest_path"]
 
 Array = npt.NDArray[np.float64]
-
-NEEDS = "this solver needs SciPy"
 
 FORWARD = ((1, 1), (1, 0), (0, 1))
 ANY = tuple((down, right) for down in (1, 0, -1) for right in (1, 0, -1) if (down, right) != (0, 0))
@@ -50,7 +50,7 @@ def shortest_path(costs: Tensor, *, moves: str = "forward") -> Tensor:
     Returns Tensor, shape (..., h, w): 1 for the cells visited and 0 for the others, in the dtype and on the device of
     the costs. O(h w log(h w)) a grid, by SciPy's Dijkstra; the same choice at each call where several are cheapest.
     Explained in chapter 2. Raises ValueError for costs that are not finite, negative costs with ``moves="any"``, fewer
-    than two dimensions, an empty grid; ModuleNotFoundError without SciPy.
+    than two dimensions, or an empty grid.
     Source: RaMBO Eq. 9; RaMBO Sec. 3.2.
 
     >>> shortest_path(torch.tensor([[1.0, 9.0, 9.0], [1.0, 9.0, 1.0], [9.0, 1.0, 1.0]]))
@@ -73,7 +73,7 @@ def assignment(costs: Tensor) -> Tensor:
 
     It has the dtype and the device of the costs, which may be negative. O(n³) a matrix, by SciPy; the same choice at
     each call where several are cheapest. Explained in chapter 2.
-    Raises ValueError for costs that are not finite, or not square; ModuleNotFoundError without SciPy.
+    Raises ValueError for costs that are not finite, or not square.
     Source: RaMBO Eq. 9; RaMBO Sec. 3.2.
 
     >>> assignment(torch.tensor([[4.0, 1.0], [2.0, 3.0]]))
@@ -105,8 +105,8 @@ def _cheapest_path(costs: Array, *, moves: str) -> Array:
     weights = costs.ravel()[end]
     if moves == "forward":  # Dijkstra's algorithm needs weights >= 0: what is added has the same sum for all paths
         weights = weights - min(0.0, costs.min()) * climb
-    graph = needed("scipy.sparse", NEEDS).coo_array((weights, (start, end)), shape=(costs.size, costs.size)).tocsr()
-    came_from = needed("scipy.sparse.csgraph", NEEDS).dijkstra(graph, indices=0, return_predecessors=True)[1]
+    graph = coo_array((weights, (start, end)), shape=(costs.size, costs.size)).tocsr()
+    came_from = dijkstra(graph, indices=0, return_predecessors=True)[1]
     visited = np.zeros(costs.size)
     cell = costs.size - 1
     while cell >= 0:  # the first cell's predecessor is negative
@@ -129,5 +129,5 @@ def _edges(height: int, width: int, moves: tuple[tuple[int, int], ...]) -> tuple
 
 def _cheapest_assignment(costs: Array) -> Array:
     chosen = np.zeros(costs.shape)
-    chosen[needed("scipy.optimize", NEEDS).linear_sum_assignment(costs)] = 1.0
+    chosen[linear_sum_assignment(costs)] = 1.0
     return chosen

@@ -1,10 +1,12 @@
-"""Files: one that is complete or not there; embeddings and labels that somebody has saved. An error names the file."""
+"""Files that are complete or absent, and the embeddings and labels that somebody has saved. An error names the file."""
 
+import csv
 import os
 import re
 import secrets
+import unicodedata
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["number_labels", "read_embeddings", "read_labels", "written"]
+__all__ = ["number_labels", "numbers_rows", "read_cells", "read_embeddings", "read_labels", "spellings", "written"]
 
 Array = np.ndarray[Any, Any]
 #: Python that makes of another file one that is read here.
@@ -25,8 +27,15 @@ CONVERSIONS = {
     ".tsv": 'csv.writer(open("{new}.csv", "w", newline="")).writerows(csv.reader(open("{old}"), delimiter="\\t"))',
 }
 CONVERSIONS |= {".pth": CONVERSIONS[".pt"], ".index": CONVERSIONS[".faiss"]}
-#: What stands below the end of a path.
-ENDED = ("", "-1")
+#: The same for an array of Python objects.
+OBJECTS = {
+    "labels": 'numpy.save("{0}", numpy.load("{0}", allow_pickle=True).astype(str))',
+    "embeddings": 'numpy.save("{0}", numpy.stack(numpy.load("{0}", allow_pickle=True).tolist()))',
+}
+#: Words below the end of a path; words that tables have in place of a label; names of the index of a pandas table.
+ENDED, MISSING, INDEX = ("", "-1"), {"nan", "none", "null", "<na>"}, {"", "unnamed: 0", "index"}
+#: Words that are the head of a column, and hardly ever a class.
+HEADS = {"label", "labels", "class", "classes", "category", "target", "y"}
 NUMBER = re.compile(r"([+-]?\d+(\.\d*)?)?")  # or an empty cell
 
 
@@ -40,13 +49,15 @@ def written(path: Path) -> Iterator[Path]:
         with part.open("rb+") as file:
             os.fsync(file.fileno())  # a name must not be there before its contents
         os.replace(part, path)
-    except BaseException:
+    except BaseException as error:
         part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno and error.filename in (None, str(part)):
+            raise OSError(error.errno, error.strerror, str(path)) from None  # a full disk does not name the file
         raise
 
 
 def read_embeddings(path: str | os.PathLike[str]) -> Tensor:
-    """The matrix of a .npy, (n, dim); the file is mapped, and read where it is used."""
+    """Map the matrix of a .npy, (n, dim), which is read where it is used."""
     path = Path(path)
     _check_file(path, "embeddings", ".npy")
     array = _array(path, "embeddings")
@@ -61,33 +72,55 @@ def read_embeddings(path: str | os.PathLike[str]) -> Tensor:
 def read_labels(
     path: str | os.PathLike[str], n: int | None = None, columns: str | None = None, header: bool = False
 ) -> tuple[Array, list[str] | None]:
-    """Read labels as paths from root to leaf, (n, L), integers or text, and the names of the levels if there is a head.
+    """Read labels as paths from root to leaf, and the names of the levels if there is a head.
 
-    Of a .csv or .npy for n items: a .csv with a row more has a head; without n, if ``header`` says so. Of a .csv some
-    ``columns`` may be chosen, in their order, as "family,species" or "3,1"; below the end of a path nothing stands, or
-    -1. Warns of what was taken for granted. Raises FileNotFoundError; ValueError, with the row, for anything else.
+    Parameters
+    ----------
+    path : str or path
+        A .csv or a .npy.
+    n : int, optional
+        The number of items. A .csv with one row more has a head.
+    columns : str, optional
+        Columns of a .csv, in their order, such as "family,species" or "3,1".
+    header : bool
+        The .csv has a head, whatever its number of rows.
+
+    Returns
+    -------
+    paths : array, shape (n, L)
+        Integers or text. Below the end of a path, and for an item without a label, the value is −1; text below the end
+        of a path may also be empty.
+    names : list of str, or None
+        The head.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        The message names the file and, where there is one, the row. What was assumed is a warning.
     """
     path = Path(path)
     _check_file(path, "labels", ".csv", ".npy")
-    if path.suffix == ".csv":
+    if path.suffix.lower() == ".csv":
         paths, names = _table(path, n, columns, header)
     else:
         paths, names = _array(path, "labels"), None
-        n = len(paths) if n is None else n
+        n = len(paths) if n is None and paths.ndim else n
         if paths.ndim not in (1, 2) or paths.shape[-1] == 0 or len(paths) != n:
-            raise ValueError(f"{path}: labels must have shape ({n},) or ({n}, L), a row an item, got {paths.shape}")
-        paths = paths.reshape(n, -1)
-    kind, width = paths.dtype.kind, paths.shape[1]
-    if width > 2 and kind in "biufU" and np.isin(paths, ("0", "1") if kind == "U" else (0, 1)).all():
-        one = (paths.astype(float).sum(1) == 1).all()
-        what = "one-hot rows (save array.argmax(1))" if one else "rows with several classes (an item must have one)"
-        raise ValueError(f"{path}: labels must be a class for each item, got {width} columns of 0 and 1, {what}")
-    if kind not in "iuU":
-        raise ValueError(f"{path}: labels must be integer or text, got {paths.dtype} (convert with .astype('int64'))")
+            raise ValueError(f"{path}: labels must have shape ({n},) or ({n}, L), one row per item, got {paths.shape}")
+        paths = _decoded(path, paths.reshape(n, -1))
+    _check_classes(path, paths, columns, int(names is not None))
     if names:
         warnings.warn(f"{path}: the first row, {', '.join(names)!r}, was taken for the head", stacklevel=2)
-    elif width > 1:
-        warnings.warn(f"{path}: the {width} columns were taken for levels from root to leaf", stacklevel=2)
+    elif paths.shape[1] > 1:
+        warnings.warn(f"{path}: the {paths.shape[1]} columns were taken for levels from root to leaf", stacklevel=2)
+    for column in paths.T if paths.dtype.kind == "U" else ():
+        words = np.unique(column).tolist()
+        for one, other in spellings(words)[:3]:
+            said = f"{one!r} and {other!r} are two classes, although only their spelling differs"
+            warnings.warn(f"{path}: {said} (write them alike if they are one class)", stacklevel=2)
+        if strange := sorted(word for word in words if word.lower() in MISSING):
+            said = f"{strange[0]!r} is the name of a class here"
+            warnings.warn(f"{path}: {said} (write -1 for an item without a label)", stacklevel=2)
     return paths, names
 
 
@@ -96,8 +129,9 @@ def number_labels(
 ) -> tuple[Tensor, ...]:
     """Turn the labels of one file, or of two that are compared, into int64 (n, L); O(n log n).
 
-    Integers stay as they are; else each word gets a number, wherever it stands, and -1 what is below the end of a path.
-    Raises ValueError for two files that have no class in common, or write one in two ways; ``files`` names them.
+    Integers that int64 can represent stay as they are. Else each word, or larger integer, gets a number, wherever it
+    is, and −1 is below the end of a path. Raises ValueError for two files that have no class in common, or write one
+    class in two ways; ``files`` names them.
 
     >>> number_labels([np.array([["bird", "owl"], ["bird", "kiwi"], ["fish", ""]])])[0]
     tensor([[ 1,  4],
@@ -106,7 +140,8 @@ def number_labels(
     """
     if len(parts) == 2:
         _check_alike(parts[0], parts[1], *files[:2])
-    if all(part.dtype.kind in "iu" for part in parts):
+    largest = np.iinfo(np.int64).max
+    if all(part.dtype.kind == "i" or (part.dtype.kind == "u" and part.max(initial=0) <= largest) for part in parts):
         return tuple(torch.from_numpy(part.astype(np.int64)) for part in parts)
     words = np.concatenate([part.astype(str) for part in parts])
     numbers = np.unique(words, return_inverse=True)[1].reshape(words.shape)
@@ -114,32 +149,120 @@ def number_labels(
     return tuple(torch.from_numpy(numbers).split([len(part) for part in parts]))
 
 
+def spellings(words: Iterable[str]) -> list[tuple[str, str]]:
+    """Find pairs of words that are one number, or differ only in case, in spaces or in how Unicode composes letters.
+
+    >>> spellings(["1", "cat", "2", "01", "Cat"])
+    [('1', '01'), ('cat', 'Cat')]
+    """
+    groups: dict[int | Fraction | str, list[str]] = {}
+    for word in dict.fromkeys(words):
+        groups.setdefault(_alike(word), []).append(word)
+    return [(first, other) for first, *others in groups.values() for other in others]
+
+
+def numbers_rows(column: Sequence[str], name: str | None = None) -> bool:
+    """Tell whether a column counts the rows from 0 or 1, in any order, or is the unnamed index of a pandas table."""
+    if len(column) < 3 or not all(word.isdecimal() for word in column):
+        return False
+    counted = sorted(map(int, column))
+    distinct = len({*counted}) == len(counted)
+    in_turn = counted[0] in (0, 1) and counted[-1] - counted[0] == len(counted) - 1
+    return distinct and (in_turn or name in INDEX)
+
+
+def read_cells(path: Path) -> tuple[list[list[str]], str]:
+    """Read the lines of a table in UTF-8, one row each, and the character that separates its cells.
+
+    It is a comma, or else, where the first line has none, a semicolon or a tab. A ValueError names a line that is lost:
+    it is empty, has other cells than the first line, or a quotation mark that is not closed.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: a table must be text in UTF-8, got {error} (save it as CSV UTF-8)") from None
+    lines = re.split("\r\n|\r|\n", text) if text else []
+    first = lines[0] if lines else ""
+    separator = "," if "," in first else next((mark for mark in ";\t" if mark in first), ",")
+    reader, rows, wrong = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True), [], ""
+    try:
+        for row in reader:
+            rows.append([cell.strip() for cell in row])
+            if reader.line_num != len(rows):
+                wrong = "a quotation mark is not closed in it"
+            elif not row:
+                wrong = "it is empty"
+            elif len(row) != len(rows[0]):
+                wrong = f"lines must have {len(rows[0])} cells as the first, got {len(row)}: {lines[len(rows) - 1]!r}"
+            if wrong:
+                break
+    except csv.Error as error:
+        rows, wrong = [*rows, []], f"{error}, so a quotation mark may not be closed"
+    if wrong:
+        raise ValueError(f"{path}, line {len(rows)}: {wrong} (remove the line, or fill in what is lost)")
+    return rows, separator
+
+
+def _decoded(path: Path, labels: Array) -> Array:
+    """Make text of bytes."""
+    if labels.dtype.kind != "S":
+        return labels
+    try:
+        return np.char.decode(labels, "utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: labels must be text in UTF-8, got bytes: {error} (decode them)") from None
+
+
+def _check_classes(path: Path, paths: Array, columns: str | None, head: int) -> None:
+    """Raise ValueError where the columns, or the cells, are no classes."""
+    kind, width = paths.dtype.kind, paths.shape[1]
+    if width > 2 and kind in "biufU" and np.isin(paths, ("0", "1") if kind == "U" else (0, 1)).all():
+        one = (paths.astype(float).sum(1) == 1).all()
+        what = "one-hot rows (save array.argmax(1))" if one else "rows with several classes (an item must have one)"
+        raise ValueError(f"{path}: labels must be a class for each item, got {width} columns of 0 and 1, {what}")
+    if kind not in "iuU":
+        raise ValueError(f"{path}: labels must be integer or text, got {paths.dtype} (convert with .astype('int64'))")
+    if width > 1 and columns is None and numbers_rows(paths[:, 0].astype(str).tolist()):
+        rest = ",".join(map(str, range(2, width + 1)))
+        how = f"--columns {rest}" if path.suffix.lower() == ".csv" else "save array[:, 1:]"
+        raise ValueError(f"{path}: labels must be classes, but the first column numbers the rows: leave it out ({how})")
+    if kind == "U" and len(empty := np.flatnonzero(paths[:, 0] == "")):
+        where = f"{path}, row {empty[0] + head + 1}"
+        raise ValueError(f"{where}: labels must not be empty (write -1 for an item without a label)")
+
+
 def _check_alike(labels: Array, others: Array, file: Path, other: Path) -> None:
-    """Raise ValueError where two files have unlike levels, no class in common, or one number in two ways."""
+    """Raise ValueError where two files have unlike levels, no class in common, or one class in two spellings."""
     if labels.shape[1] != others.shape[1]:
         have = f"labels must have as many columns as {file}, {labels.shape[1]}, got {others.shape[1]}"
         raise ValueError(f"{other}: {have} (choose with --columns, or fill up the ends of paths with empty cells)")
     for level in range(labels.shape[1]):
         ours, theirs = ({*np.unique(part[:, level]).astype(str).tolist()} - {*ENDED} for part in (labels, others))
-        numbers = {_value(word): word for word in ours - theirs}
+        known = {_alike(word): word for word in ours - theirs}
         for word in sorted(theirs - ours):
-            if known := numbers.get(_value(word)):
-                both = f"{word!r} here and {known!r} there, which are two classes"
+            if _alike(word) in known:
+                both = f"{word!r} here and {known[_alike(word)]!r} there, which are two classes"
                 raise ValueError(f"{other}: labels must be written as in {file}, got {both}")
         if level == 0 and not ours & theirs:
             both = f"{min(theirs, default='')!r} here, {min(ours, default='')!r} there"
             raise ValueError(f"{other}: labels must have a class in common with {file}, got none: {both}")
 
 
-def _value(word: str) -> Fraction | str:
-    """The number for which a word stands, or the word."""
-    return Fraction(word) if NUMBER.fullmatch(word) else word
+def _alike(word: str) -> int | Fraction | str:
+    """What all spellings of a word share: the number, or the word without case, composition and invisible letters."""
+    if not word.isascii():
+        word = "".join(x for x in unicodedata.normalize("NFKC", word) if unicodedata.category(x) != "Cf")
+        word = unicodedata.normalize("NFKC", word.casefold())
+    plain = " ".join(word.casefold().split())
+    if plain.isdecimal():
+        return int(plain)
+    return Fraction(plain) if plain and NUMBER.fullmatch(plain) else plain
 
 
 def _check_file(path: Path, role: str, *endings: str) -> None:
     """Raise where there is no such file, or of another kind; then with a line of Python that converts it."""
-    if path.suffix not in endings:
-        code = CONVERSIONS.get(path.suffix, "").format(old=path, new=path.with_suffix(""), role=role)
+    if path.suffix.lower() not in endings:
+        code = CONVERSIONS.get(path.suffix.lower(), "").format(old=path, new=path.with_suffix(""), role=role)
         known = " or ".join(endings) + f", got {path.suffix or 'none'!r}" + (f" (convert it: {code})" if code else "")
         raise ValueError(f"{path}: {role} must be a file ending in {known}")
     if not path.is_file():
@@ -151,35 +274,33 @@ def _array(path: Path, role: str) -> Array:
     try:
         array = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, OSError) as error:
-        raise ValueError(f"{path}: {role} must be an array saved by numpy.save, and no objects, got {error}") from None
+        code = f" (if you trust the file: {OBJECTS[role].format(path)})" if "Python objects" in str(error) else ""
+        told = f"{path}: {role} must be an array saved by numpy.save, and no objects, got {error}{code}"
+        raise ValueError(told) from None
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _table(path: Path, n: int | None, columns: str | None, header: bool) -> tuple[Array, list[str] | None]:
     """The chosen columns of a .csv, and their names if it has a head: then there is a row more than items."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of a file without a row, which is refused below
-            cells = np.loadtxt(
-                path, dtype=str, comments=None, delimiter=",", quotechar='"', encoding="utf-8-sig", ndmin=2
-            )
-    except ValueError as error:
-        said = str(error).partition(";")[0]
-        raise ValueError(f"{path}: labels must be text in UTF-8, as many columns in each row: {said}") from None
-    head = int(header or len(cells) - 1 == n)
-    if len(cells) <= head:
-        raise ValueError(
-            f"{path}: labels must have a row for each item, got {len(cells)} rows{' with the head' * head}"
-        )
-    if n is not None and len(cells) != n + head:
+    rows, separator = read_cells(path)
+    head = int(header or len(rows) - 1 == n)
+    if len(rows) <= head:
+        raise ValueError(f"{path}: labels must have a row for each item, got {len(rows)} rows{' with the head' * head}")
+    if n is not None and len(rows) != n + head:
         rest = " below the head, one for each item" if header else ", one for each item, or one more with a head"
-        raise ValueError(f"{path}: labels must have {n} rows{rest}, got {len(cells) - header}")
-    cells = np.char.strip(cells)
-    if cells.shape[1] == 1 and re.search(r"[;\t]", cells[0, 0]):
-        raise ValueError(f"{path}, row 1: columns of labels must be separated by commas, got {cells[0, 0].item()!r}")
-    words = cells if columns is None else cells[:, _chosen(path, columns, cells[0].tolist(), head)]
+        raise ValueError(f"{path}: labels must have {n} rows{rest}, got {len(rows) - header}")
+    if separator != ",":
+        warnings.warn(f"{path}: cells were taken to be separated by {separator!r}", stacklevel=3)
+    cells = np.array(rows)
+    if columns is not None:
+        words = cells[:, _chosen(path, columns, rows[0], head)]
+    elif head and len(rows[0]) > 1 and rows[0][0].lower() in INDEX and numbers_rows(cells[1:, 0].tolist(), ""):
+        warnings.warn(f"{path}: the first column numbers the rows, and was left out", stacklevel=3)
+        words = cells[:, 1:]
+    else:
+        words = cells
     if not header:
-        _check_head(path, words[0].tolist(), words[1:], head)
+        _check_head(path, words[0].tolist(), words[1:], head, n)
     ended = np.isin(words[head:], ENDED)
     resumed = np.flatnonzero((ended[:, :-1] & ~ended[:, 1:]).any(1)) + head
     if len(resumed):
@@ -201,16 +322,22 @@ def _chosen(path: Path, columns: str, first: list[str], head: int) -> list[int]:
     return [places[name] for name in asked]
 
 
-def _check_head(path: Path, first: list[str], below: Array, head: int) -> None:
+def _check_head(path: Path, first: list[str], below: Array, head: int, n: int | None) -> None:
     """Raise ValueError where the first row may be a label too many, or a head where there is a label too few."""
-    n, told = len(below), ", ".join(first)
+    many, told = len(below), ", ".join(first)
     numbers = [all(map(NUMBER.fullmatch, column)) for column in below.T]
-    if not head and n and all(numbers) and not all(map(NUMBER.fullmatch, first)):
-        got = f"{n} (the first row, {told}, is no number)"
-        raise ValueError(f"{path}: labels must have {n + 1} rows below the head, one for each item, got {got}")
+    short = f"{path}: labels must have {many + 1} rows below the head, one for each item, got {many}"
+    if not head and many and all(numbers) and not all(map(NUMBER.fullmatch, first)):
+        raise ValueError(f"{short} (the first row, {told}, is no number)")
+    alone = many and not head and not any(name in column for name, column in zip(first, below.T, strict=True))
+    if alone and not all(numbers) and not all(map(NUMBER.fullmatch, first)):
+        single = (np.unique(below[:, -1], return_counts=True)[1] == 1).mean()
+        if n is not None and (single <= 0.5 or {name.lower() for name in first} & HEADS):
+            raise ValueError(f"{short} (if the first row, {told}, is a class of one item, write a head above it)")
+        warnings.warn(f"{path}: the first row, {told!r}, was taken for a class of one item", stacklevel=4)
     for name, column, number in zip(first, below.T, numbers, strict=True):
         if head and name not in ENDED and (name in column or (number and NUMBER.fullmatch(name))):
             raise ValueError(
-                f"{path}: labels must have {n} rows, one for each item, got {n + 1}, and the first, {told!r}, looks "
-                "like a label and not like a head (if it is one, say --header; else leave a row out)"
+                f"{path}: labels must have {many} rows, one for each item, got {many + 1}, and the first, {told!r}, "
+                "looks like a label and not like a head (if it is one, say --header; else leave a row out)"
             )

@@ -5,10 +5,14 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-#: Where a module or a name was → the module that has it now, which is part of a checkout of the book.
-MOVED: dict[str, str] = {
-    "rankedu.landscapes": "rankbook.kit.landscapes",
-    "rankedu.solvers": "rankbook.kit.solvers",
+#: Where a module or a name was → what imports it now, in a checkout of the book.
+MOVED = {
+    "rankedu.landscapes": "import rankbook.kit.landscapes",
+    "rankedu.rankers.RANKERS": "from rankbook.kit.known_rankers import RANKERS",
+    "rankedu.rankers.Strength": "from rankbook.kit.known_rankers import Strength",
+    "rankedu.rankers.register": "from rankbook.kit.known_rankers import register",
+    "rankedu.rankers.registry": "import rankbook.kit.known_rankers",
+    "rankedu.solvers": "import rankbook.kit.solvers",
 }
 
 
@@ -38,9 +42,7 @@ class Moved:
 
 
 def _advice(name: str) -> str:
-    home, last = MOVED[name], name.rpartition(".")[2]
-    statement = f"import {home}" if home.endswith(last) else f"from {home} import {last}"
-    return f"{name} moved to {home} (in a checkout of the book: {statement})"
+    return f"{name} moved to {MOVED[name].split()[1]} (in a checkout of the book: {MOVED[name]})"
 
 
 sys.meta_path.append(Moved)

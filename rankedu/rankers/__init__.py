@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from rankedu.rankers.histogram import HistogramRanker
     from rankedu.rankers.identity import IdentityRanker
     from rankedu.rankers.reach import LongStepWarning, NoStepWarning, crossings, suggest_lam
-    from rankedu.rankers.registry import RANKERS, Strength, register
     from rankedu.rankers.sigmoid import SigmoidRanker, operating_region
     from rankedu.rankers.supremum import PRESETS, InfimumStep, SupremumRanker
 else:
@@ -24,7 +23,6 @@ else:
             "histogram": "HistogramRanker",
             "identity": "IdentityRanker",
             "reach": "LongStepWarning NoStepWarning crossings suggest_lam",
-            "registry": "RANKERS Strength register",
             "sigmoid": "SigmoidRanker operating_region",
             "supremum": "InfimumStep PRESETS SupremumRanker",
         },
@@ -32,7 +30,6 @@ else:
 
 __all__ = [
     "PRESETS",
-    "RANKERS",
     "BlackboxRanker",
     "HistogramRanker",
     "IdentityRanker",
@@ -42,10 +39,8 @@ __all__ = [
     "PairwiseRanker",
     "Ranker",
     "SigmoidRanker",
-    "Strength",
     "SupremumRanker",
     "crossings",
     "operating_region",
-    "register",
     "suggest_lam",
 ]

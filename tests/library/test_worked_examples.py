@@ -45,7 +45,7 @@ def offer(head, block, name, *, before):
 @pytest.fixture
 def copy(tmp_path):
     """The library, its tests and the site's tools, to be edited."""
-    for part in ("rankedu", "tests/library", "tests/shared", "book/tools"):
+    for part in ("rankedu", "tests/library", "tests/shared", "book/rankbook", "book/tools"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "tests" / "conftest.py", tmp_path / "tests")
     return tmp_path
@@ -53,7 +53,7 @@ def copy(tmp_path):
 
 def run(folder, *command):
     """Run Python in the copy; what it says."""
-    paths = os.pathsep.join(map(str, (folder, folder / "tests/library", ROOT / "lab", ROOT / "book")))
+    paths = os.pathsep.join(map(str, (folder, folder / "tests/library", ROOT / "lab", folder / "book")))
     told = {**os.environ, "PYTHONPATH": paths, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # none is needed
     done = subprocess.run([sys.executable, *command], cwd=folder, env=told, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -80,13 +80,19 @@ def test_a_loss_that_is_added_has_every_test_of_a_loss(copy):
 
 
 def test_a_ranker_that_is_added_has_every_test_of_a_ranker(copy):
-    file, registry, head = (f"rankedu/rankers/{name}.py" for name in ("noise", "registry", "__init__"))
+    file, head, registry = (
+        "rankedu/rankers/noise.py",
+        "rankedu/rankers/__init__.py",
+        "book/rankbook/kit/known_rankers.py",
+    )
     for new in (file, "tests/library/rankers/test_noise.py"):
         (copy / new).write_text(block_after("ranker", f"`{new}`:"), encoding="utf-8")
-    line, row = block_after("ranker", f"`{registry}`").strip().split("\n\n")
-    put(copy / registry, line + "\n", before="from rankedu.rankers.sigmoid")
-    with (copy / registry).open("a", encoding="utf-8") as table:
-        table.write(row + "\n")
+    known = (
+        (copy / registry)
+        .read_text(encoding="utf-8")
+        .replace("Ranker, SigmoidRanker", "Ranker, NoiseRanker, SigmoidRanker")
+    )
+    (copy / registry).write_text(known + block_after("ranker", f"`{registry}`"), encoding="utf-8")
     offer(copy / head, block_after("ranker", f"`{head}`"), "NoiseRanker", before=("reach", "PairwiseRanker"))
     tests = ["tests/library/rankers/test_noise.py", "tests/library/rankers/test_contract.py"]
     told = run(copy, "-m", "pytest", *PYTEST, file, *tests, "-k", "noise or in_the_table")

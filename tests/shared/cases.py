@@ -1,7 +1,7 @@
 """Every loss and every metric, with its definition: whatever must hold for all of them reads these tables.
 
 A loss of scores is one entry of `LOSSES`, a metric of one query one of `METRICS`, and every property comes with it.
-What a loss does not keep stands in `breaks`, with the reason. Rankers have theirs in `rankedu.rankers.registry`.
+What a loss does not keep stands in `breaks`, with the reason. Rankers have theirs in `rankbook.kit.known_rankers`.
 """
 
 import math

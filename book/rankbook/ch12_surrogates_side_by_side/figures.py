@@ -21,10 +21,10 @@ from rankbook.ch12_surrogates_side_by_side.study import (
 from rankbook.ch12_surrogates_side_by_side.surrogates import EXTENT, LOOKS, SEED, SURROGATES, loss_of, surrogate
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
+from rankbook.kit.known_rankers import SCORE_RANGE
 from rankbook.kit.relief import draw_blocks, surface, view
 from rankbook.kit.style import in_words
 from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker
-from rankedu.rankers.registry import SCORE_RANGE
 from ranklab.contestants import ProjectionRanker
 
 #: Of curves with an interval around them.

@@ -8,10 +8,10 @@ import torch
 from torch import nn
 
 from rankbook.kit import style
+from rankbook.kit.known_rankers import turnable
 from rankbook.kit.landscapes import Section, random_coefficients, random_section
 from rankbook.kit.ranks import Array, ranks_of
 from rankedu.rankers import BlackboxRanker
-from rankedu.rankers.registry import turnable
 from ranklab.contestants import LSTMRanker
 from ranklab.training import trained_sorter
 

@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-import ranklab.contestants  # noqa: F401  its rankers enter the table
 from rankbook.ch12_surrogates_side_by_side.figures import every_landscape
 from rankbook.kit import style
-from rankedu.rankers.registry import PROMISES, RANKERS
+from rankbook.kit.known_rankers import PROMISES, RANKERS
 from ranklab import CHECKOUT
 from tools.site.templates import filled
 

@@ -5,12 +5,12 @@ import torch
 from rankbook.ch12_surrogates_side_by_side import ap_losses, figures, study, surrogates
 from rankbook.ch12_surrogates_side_by_side.live import rolling
 from rankbook.kit import style
+from rankbook.kit.known_rankers import SCORE_RANGE
 from rankbook.kit.landscapes import rank_landscape
 from rankbook.kit.relief import surface, view
 from rankedu import reference
 from rankedu.losses import APLoss
 from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker
-from rankedu.rankers.registry import SCORE_RANGE
 from ranklab.contestants import APSVMLoss, ProjectionRanker
 from ranklab.training import train_sorter
 

@@ -8,13 +8,12 @@ from tools.notebooks import pairs
 from tools.site import api_reference, generate
 from typer.main import get_command
 
-import ranklab.contestants  # noqa: F401  its rankers enter the table
 from rankedu.cli import app
 
 PARTS = ["blackbox", "hierarchy", "losses", "memory", "metrics", "rankers"]
 ROOMS = ["rankedu", *(f"rankedu.{part}" for part in PARTS), "ranklab.contestants", "rankbook.kit.solvers"]
 #: What a ranker is made of: the guide for contributors explains it.
-BASES = {"PairwiseRanker", "Ranker", "Strength"}
+BASES = {"PairwiseRanker", "Ranker"}
 
 
 def test_every_function_names_its_chapter_and_has_an_example():

@@ -6,11 +6,8 @@ from dataclasses import dataclass, field
 
 from torch import nn
 
-from rankedu.rankers.blackbox import BlackboxRanker
-from rankedu.rankers.histogram import HistogramRanker
-from rankedu.rankers.identity import IdentityRanker
-from rankedu.rankers.sigmoid import SigmoidRanker
-from rankedu.rankers.supremum import SupremumRanker
+from rankedu.rankers import BlackboxRanker, HistogramRanker, IdentityRanker, SigmoidRanker, SupremumRanker
+from ranklab.contestants import LSTMRanker, ProjectionRanker
 
 #: What a ranker promises, unless it is registered with a reason why not. A test holds each to its word, both ways.
 PROMISES: Mapping[str, str] = {
@@ -125,5 +122,18 @@ register(
     HistogramRanker,
     Strength("bins", 1e-3, 0.34, 8.5, _of_width, _tell_bins),
     breaks={"shift": "its bins stand still while the scores move through them"},
+)
+register("projection", ProjectionRanker, Strength("ε", 1e-4, 0.1, 30.0, ProjectionRanker))
+register(
+    "LSTM",
+    LSTMRanker,
+    example=lambda n: LSTMRanker(n).double(),
+    breaks={
+        "order": "a network may err",
+        "sum": "its ranks are independent outputs",
+        "reordering": "it reads a list from both ends",
+        "shift": "it also depends on the level of the scores",
+        "where": "it is made for lists of one length",
+    },
 )
 register("supremum", SupremumRanker, breaks={"sum": "its step lies above the one that counts, and rises without bound"})

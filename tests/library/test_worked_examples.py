@@ -80,21 +80,16 @@ def test_a_loss_that_is_added_has_every_test_of_a_loss(copy):
 
 
 def test_a_ranker_that_is_added_has_every_test_of_a_ranker(copy):
-    file, head, registry = (
-        "rankedu/rankers/noise.py",
-        "rankedu/rankers/__init__.py",
-        "book/rankbook/kit/known_rankers.py",
-    )
+    file, head = "rankedu/rankers/noise.py", "rankedu/rankers/__init__.py"
+    table = "book/rankbook/kit/known_rankers.py"
     for new in (file, "tests/library/rankers/test_noise.py"):
         (copy / new).write_text(block_after("ranker", f"`{new}`:"), encoding="utf-8")
     known = (
-        (copy / registry)
-        .read_text(encoding="utf-8")
-        .replace("Ranker, SigmoidRanker", "Ranker, NoiseRanker, SigmoidRanker")
+        (copy / table).read_text(encoding="utf-8").replace(", SigmoidRanker, Sup", ", NoiseRanker, SigmoidRanker, Sup")
     )
-    (copy / registry).write_text(known + block_after("ranker", f"`{registry}`"), encoding="utf-8")
+    (copy / table).write_text(known + block_after("ranker", f"`{table}`"), encoding="utf-8")
     offer(copy / head, block_after("ranker", f"`{head}`"), "NoiseRanker", before=("reach", "PairwiseRanker"))
     tests = ["tests/library/rankers/test_noise.py", "tests/library/rankers/test_contract.py"]
     told = run(copy, "-m", "pytest", *PYTEST, file, *tests, "-k", "noise or in_the_table")
     assert int(re.search(r"(\d+) passed", told).group(1)) > 6, told
-    assert_in_style(copy, file, registry, head)
+    assert_in_style(copy, file, table, head)

@@ -8,6 +8,14 @@ from typing import Any
 #: Where a module or a name was → what imports it now, in a checkout of the book.
 MOVED = {
     "rankedu.landscapes": "import rankbook.kit.landscapes",
+    "rankedu.losses.OnProposals": "from ranklab.detections import OnProposals",
+    "rankedu.losses.on_proposals": "import ranklab.detections.on_proposals",
+    "rankedu.metrics.DetectionMatches": "from ranklab.detections import DetectionMatches",
+    "rankedu.metrics.box_iou": "from ranklab.detections import box_iou",
+    "rankedu.metrics.boxes": "import ranklab.detections.boxes",
+    "rankedu.metrics.detection": "import ranklab.detections.matching",
+    "rankedu.metrics.evaluate_detections": "from ranklab.detections import evaluate_detections",
+    "rankedu.metrics.match_detections": "from ranklab.detections import match_detections",
     "rankedu.rankers.RANKERS": "from rankbook.kit.known_rankers import RANKERS",
     "rankedu.rankers.Strength": "from rankbook.kit.known_rankers import Strength",
     "rankedu.rankers.register": "from rankbook.kit.known_rankers import register",

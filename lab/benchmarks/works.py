@@ -23,8 +23,9 @@ from rankbook.kit import landscapes
 from rankedu import rank, readable
 from rankedu.losses import APLoss, HAPLoss, MAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
 from rankedu.memory import ScoreMemory
-from rankedu.metrics import evaluate_detections, evaluate_retrieval
+from rankedu.metrics import evaluate_retrieval
 from rankedu.rankers import BlackboxRanker, SigmoidRanker, suggest_lam
+from ranklab.detections import evaluate_detections
 from ranklab.experiments.speed import contestants
 from ranklab.experiments.speed.contestants import LIMIT, LISTS, OURS, PRODUCT, Batch, List, alone, step
 from ranklab.experiments.speed.stopwatch import Work, peak_of, told

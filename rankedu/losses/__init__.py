@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rankedu.losses.margin import shift_by_margin
     from rankedu.losses.ndcg import NDCGLoss
     from rankedu.losses.on_embeddings import OnEmbeddings
-    from rankedu.losses.on_proposals import OnProposals
     from rankedu.losses.recall import RecallAtKSurrogateLoss, RecallLoss
     from rankedu.losses.spearman import SpearmanLoss
 else:
@@ -32,7 +31,6 @@ else:
             "margin": "shift_by_margin",
             "ndcg": "NDCGLoss",
             "on_embeddings": "OnEmbeddings",
-            "on_proposals": "OnProposals",
             "recall": "RecallAtKSurrogateLoss RecallLoss",
             "spearman": "SpearmanLoss",
         },
@@ -50,7 +48,6 @@ __all__ = [
     "NDCGLoss",
     "NoPositivesWarning",
     "OnEmbeddings",
-    "OnProposals",
     "ROADMAPLoss",
     "RecallAtKSurrogateLoss",
     "RecallLoss",

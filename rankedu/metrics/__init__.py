@@ -15,8 +15,6 @@ if TYPE_CHECKING:
         recall_share_at_k,
         reciprocal_rank,
     )
-    from rankedu.metrics.boxes import box_iou
-    from rankedu.metrics.detection import DetectionMatches, evaluate_detections, match_detections
     from rankedu.metrics.graded import ndcg, spearman
     from rankedu.metrics.hierarchical import (
         average_precision_per_level,
@@ -31,8 +29,6 @@ else:
         {
             "binary": "UndefinedMetricWarning average_precision map_at_r precision_at_k r_precision recall_at_k "
             "recall_share_at_k reciprocal_rank",
-            "boxes": "box_iou",
-            "detection": "DetectionMatches evaluate_detections match_detections",
             "graded": "ndcg spearman",
             "hierarchical": "average_precision_per_level average_set_intersection hierarchical_average_precision "
             "hierarchical_rank",
@@ -41,19 +37,15 @@ else:
     )
 
 __all__ = [
-    "DetectionMatches",
     "RetrievalMetrics",
     "UndefinedMetricWarning",
     "average_precision",
     "average_precision_per_level",
     "average_set_intersection",
-    "box_iou",
-    "evaluate_detections",
     "evaluate_retrieval",
     "hierarchical_average_precision",
     "hierarchical_rank",
     "map_at_r",
-    "match_detections",
     "ndcg",
     "precision_at_k",
     "r_precision",

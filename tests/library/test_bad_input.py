@@ -15,7 +15,7 @@ from rankedu.checks import check_not_nan
 from rankedu.hierarchy import levels, relevance
 from rankedu.losses import SmoothAPLoss
 from rankedu.memory import EmbeddingMemory, ScoreMemory
-from rankedu.metrics import average_precision, box_iou, evaluate_detections, ndcg, spearman
+from rankedu.metrics import average_precision, ndcg, spearman
 from rankedu.proofs import hierarchical, rearrangement, recall_weights
 from rankedu.rankers import BlackboxRanker, HistogramRanker, InfimumStep, SigmoidRanker, SupremumRanker
 
@@ -174,56 +174,6 @@ def test_retrieval():
     refused(*((lambda bad=bad: metrics.evaluate_retrieval(**(given | bad)), *told) for bad, *told in table))
     batch = metrics.RetrievalMetrics()
     refused((lambda: batch.update(rows, [0]), TypeError, "labels must be a torch.Tensor, got list"))
-
-
-BOX = torch.tensor([[0.0, 0, 4, 4]])
-GOOD = {"boxes": BOX, "labels": torch.tensor([1]), "scores": torch.tensor([0.5])}
-
-
-def test_boxes_are_named_with_their_image():
-    bad_boxes = [
-        ("boxes", BOX.bool(), TypeError, "must be floating point or integer, got torch.bool"),
-        ("boxes", BOX[None], ValueError, r"must have shape \(n, 4\), got \(1, 1, 4\)"),
-        ("boxes", BOX * nan, ValueError, r"\[0\] must be finite, got \[nan"),
-        ("boxes", -BOX, ValueError, r"\[0\] must have x1 <= x2 .*x2 = x \+ width"),
-        ("labels", torch.tensor([1.0]), TypeError, "must be integers, got torch.float32"),
-        ("labels", torch.tensor([1, 1]), ValueError, r"must have shape \(1,\), .* got \(2,\)"),
-        ("labels", torch.tensor([0]), ValueError, r"\[0\] must be from 1 to n_classes = 2, got 0 .*background"),
-        ("scores", [0.5], TypeError, "must be a torch.Tensor, got list"),
-        ("scores", torch.tensor([True]), TypeError, "must be floating point or integer, got torch.bool"),
-        ("scores", torch.tensor([nan]), ValueError, r"\[0\] must not be NaN"),
-        ("difficult", torch.tensor([0]), TypeError, "must be bool, got torch.int64"),
-    ]
-    for key, value, error, message in bad_boxes:
-        for name, other in (("detections", "scores"), ("truths", "difficult")):
-            if key in ("boxes", "labels", other):
-                images = {"detections": [GOOD, GOOD], "truths": [GOOD, GOOD], name: [GOOD, GOOD | {key: value}]}
-                with pytest.raises(error, match=rf"{name}\[1\]\['{key}'\].*{message}"):
-                    evaluate_detections(**images, n_classes=2)
-
-
-def test_detections():
-    def evaluate(found=(GOOD,), true=(GOOD,), **settings):
-        return lambda: evaluate_detections(found, true, **{"n_classes": 2} | settings)
-
-    boxes, odd = BOX.expand(2, 1, 4), torch.tensor([[0.0, 0, 4, 4], [0.0, 0, nan, 4]])
-    no_labels = r"detections\[0\] must have .* got no 'labels' among \['boxes'\]"
-    refused(
-        (evaluate([GOOD, GOOD]), ValueError, "detections must be of the 1 images of truths, got 2"),
-        (evaluate(GOOD), TypeError, "detections must be a list, got dict .*one dict an image"),
-        (evaluate(true=[BOX]), TypeError, r"truths\[0\] must be a dict, got Tensor"),
-        (evaluate([{"boxes": BOX}]), ValueError, no_labels),
-        (evaluate(iou=0), ValueError, r"iou must be finite and in \(0, 1\], got 0"),
-        (evaluate(n_classes=0), ValueError, "n_classes must be >= 1, got 0"),
-        (evaluate(interpolation="101-point"), ValueError, "interpolation must be .*'none', got '101-point'"),
-        (evaluate(matching="lvis"), ValueError, "matching must be one of 'voc', 'coco', got 'lvis'"),
-        (lambda: box_iou(odd.nan_to_num(-1), BOX), ValueError, r"boxes\[1\] must have x1 <= x2 .*got \[0.0, 0.0, -1.0"),
-        (lambda: box_iou(boxes, [[0, 0, 1, 1]]), TypeError, "others must be a torch.Tensor, got list"),
-        (lambda: box_iou(boxes, BOX[:, :3]), ValueError, r"others must have shape \(\.\.\., n, 4\), got \(1, 3\)"),
-        (lambda: box_iou(boxes, BOX.expand(3, 1, 4)), ValueError, r"others must .* broadcast .*\(2,\), got \(3,\)"),
-        (lambda: box_iou(boxes, BOX.to("meta")), ValueError, "others must be on the device of boxes, cpu, got meta"),
-        (lambda: metrics.match_detections([GOOD], [GOOD], n_classes=1).of(2), ValueError, "label .* 1 to 1, got 2"),
-    )
 
 
 def test_proofs():
@@ -436,19 +386,4 @@ def test_proxies():
         (lambda: losses.CSLLoss(classes, 6, [0.1]), ValueError, r"margins must be 3 .* >= 0, .* got \[0.1\]"),
         (lambda: losses.CSLLoss(classes, 6, [0.1, 0.1, -0.5]), ValueError, r"margins .* got \[0.1, 0.1, -0.5\]"),
         (lambda: losses.CSLLoss(classes, 6, scale=0.0), ValueError, "scale must be finite and > 0, got 0.0"),
-    )
-
-
-def test_proposals():
-    loss, logits, labels = losses.OnProposals(losses.MAPLoss(SigmoidRanker(0.3))), random(10, 5), torch.arange(10) % 4
-    shape = r"class_logits must have shape \(P, C \+ 1\), got "
-    refused(
-        (lambda: loss(logits[:, :1], labels), ValueError, shape + r"\(10, 1\)"),
-        (lambda: loss(logits.long(), labels), TypeError, "class_logits must be floating point"),
-        (lambda: loss(logits / 0 * 0, labels), ValueError, "class_logits must not contain NaN"),
-        (lambda: loss(logits, labels[:9]), ValueError, r"labels must have the shape .* \(10,\), got \(9,\)"),
-        (lambda: loss(logits, labels.double()), TypeError, "labels must be integers, got torch.float64"),
-        (lambda: loss(logits, labels + 2), ValueError, r"labels must be in -1 \.\.\. 4, got 5"),
-        (lambda: losses.OnProposals(losses.MAPLoss(blackbox), "margin"), ValueError, "'log-odds', .* got 'margin'"),
-        (lambda: losses.OnProposals(torch.nn.CrossEntropyLoss), TypeError, "loss must be a loss .* got <class"),
     )

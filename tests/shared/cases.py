@@ -18,6 +18,7 @@ from rankedu.losses import NoPositivesWarning
 from rankedu.metrics import UndefinedMetricWarning
 from rankedu.rankers import BlackboxRanker, HistogramRanker, IdentityRanker, InfimumStep, SigmoidRanker, SupremumRanker
 from ranklab.contestants import APSVMLoss, ErrorDrivenAPLoss, ProjectionRanker
+from ranklab.detections import OnProposals
 
 #: What a loss keeps, unless it `breaks` it with a reason.
 PROMISES = {
@@ -223,7 +224,7 @@ EMBEDDED = {
     "cluster": (lambda: losses.ClusterLoss(5, 6), PATHS[:, 1]),
     "csl": (lambda: losses.CSLLoss(PATHS.unique(dim=0), 6), PATHS),
     "happier": (lambda: losses.HAPPIERLoss(5, 6, weight=0.5, monotone=True), PATHS),
-    "on proposals": (lambda: losses.OnProposals(losses.MAPLoss(SIGMOID, 0.1)), PATHS[:, 1]),
+    "on proposals": (lambda: OnProposals(losses.MAPLoss(SIGMOID, 0.1)), PATHS[:, 1]),
 }
 
 

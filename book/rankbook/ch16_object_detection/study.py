@@ -12,8 +12,8 @@ from rankbook.ch05_minibatch_bias.study import expected_precision
 from rankbook.ch16_object_detection import proposals as made
 from rankbook.kit.ranks import Array
 from rankedu import rank
-from rankedu.metrics import box_iou
 from ranklab.datasets.scenes import CLASSES
+from ranklab.detections import box_iou
 
 #: Pictures of VOC 2007's trainval part that show each class, as published, and how many pictures it has.
 VOC07_PICTURES = {

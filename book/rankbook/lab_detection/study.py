@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from rankedu.metrics import match_detections
+from ranklab.detections import match_detections
 from ranklab.experiments.detection_data import Proposals, first_ones
 
 Detections = Mapping[str, Tensor]

@@ -11,9 +11,10 @@ from torch.nn.modules.module import register_module_forward_pre_hook
 from tqdm import tqdm
 
 from rankedu.files import written
-from rankedu.losses import OnEmbeddings, OnProposals
+from rankedu.losses import OnEmbeddings
 from rankedu.rankers import suggest_lam
 from ranklab.claims import read_protocol, read_searches
+from ranklab.detections import OnProposals
 from ranklab.runs.planning import plan
 
 RECORD = Path(__file__).resolve().parents[2] / "data" / "lams.json"

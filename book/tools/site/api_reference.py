@@ -47,6 +47,7 @@ PAGES = {
     "proofs": Page("Proofs", ("rankedu.proofs", *PROOFS)),
     "checks": Page("Checks, files and extras", ("rankedu.checks", "rankedu.files", "rankedu.extras")),
     "contestants": Page("Contestants", ("ranklab.contestants",)),
+    "detections": Page("Detections", ("ranklab.detections",)),
     "datasets": Page("Data sets", ("ranklab.datasets", *DATASETS)),
     "models": Page("Models", ("ranklab.models",)),
     "training": Page("Training", ("ranklab.training", *TRAINING)),

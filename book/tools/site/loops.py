@@ -20,17 +20,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from rankedu.losses import (
-    FastAPLoss,
-    HAPPIERLoss,
-    MAPLoss,
-    OnEmbeddings,
-    OnProposals,
-    RecallLoss,
-    ROADMAPLoss,
-    SmoothAPLoss,
-)
+from rankedu.losses import FastAPLoss, HAPPIERLoss, MAPLoss, OnEmbeddings, RecallLoss, ROADMAPLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
+from ranklab.detections import OnProposals
 from ranklab.models.vision import load_torchvision
 from ranklab.runs.results import write_json
 

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu.losses import MAPLoss, OnProposals
+from rankedu.losses import MAPLoss
 from rankedu.memory import ScoreMemory
-from rankedu.metrics import match_detections
 from rankedu.rankers import BlackboxRanker
 from ranklab.datasets.registry import DETECTION_NAMES
 from ranklab.datasets.scenes import SPLITS
+from ranklab.detections import OnProposals, match_detections
 from ranklab.experiments._experiment import make_recipe, start_note, state_folder, with_defaults
 from ranklab.experiments._outcome import Trained, curve, noting, timed
 from ranklab.experiments._weights import weights_hash

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from rankedu.checks import check_count, check_number
-from rankedu.metrics import match_detections
 from ranklab.datasets.voc import DetectionData
+from ranklab.detections import match_detections
 from ranklab.training.checkpoints import TrainingState
 from ranklab.training.detection_batches import DetectionBatch, Target, batches, in_order
 from ranklab.training.device import seeded

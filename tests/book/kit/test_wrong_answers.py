@@ -15,8 +15,9 @@ from rankbook.kit.check.patterns import relation, where_wrong
 from rankbook.kit.check.running import outcomes, value_of
 from rankbook.kit.check.wording import show_case, show_value
 from rankedu import reference
-from rankedu.losses import MAPLoss, OnProposals
+from rankedu.losses import MAPLoss
 from rankedu.rankers import BlackboxRanker
+from ranklab.detections import OnProposals
 
 PLAIN = [name for name in names() if find(name).use is None]
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from rankedu import losses, memory, rankers
 from rankedu.cli import app
-from ranklab import contestants, training
+from ranklab import contestants, detections, training
 from ranklab.experiments.own.training import LOSSES as OWN
 from ranklab.methods import METHODS
 
@@ -121,7 +121,7 @@ def test_every_piece_of_code_on_the_page_runs_and_says_what_stands_there(tmp_pat
 
 
 def test_every_loss_of_the_table_learns():
-    known = {name: getattr(part, name) for part in (losses, rankers) for name in part.__all__}
+    known = {name: getattr(part, name) for part in (detections, losses, rankers) for name in part.__all__}
     labels = torch.stack([torch.arange(32) // 8, torch.arange(32) // 4], dim=1)
     written = re.findall(
         r"^\| .* \| `(\w+Loss\(.*\))` \| .* \| .* \|$", PAGE.partition("(use-it-first)=")[0], re.MULTILINE

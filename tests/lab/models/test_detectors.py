@@ -6,9 +6,10 @@ import pytest
 import torch
 from torch import nn
 
-from rankedu.losses import MAPLoss, NoPositivesWarning, OnProposals
+from rankedu.losses import MAPLoss, NoPositivesWarning
 from rankedu.memory import ScoreMemory
 from rankedu.rankers import BlackboxRanker
+from ranklab.detections import OnProposals
 from ranklab.models import build_detector, load_torchvision
 
 

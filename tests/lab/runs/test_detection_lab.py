@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from rankedu.metrics import evaluate_detections
+from ranklab.detections import evaluate_detections
 from ranklab.experiments import detection
 from ranklab.experiments.detection_data import KEPT, Findings, count_objects, first_of, halves, open_data, thin_out
 from ranklab.runs import find_labs, plan

@@ -8,11 +8,11 @@ import torch
 from torch import nn
 from torch.nn.functional import dropout
 
-from rankedu.losses import MAPLoss, OnProposals
+from rankedu.losses import MAPLoss
 from rankedu.memory import ScoreMemory
-from rankedu.metrics import evaluate_detections
 from rankedu.rankers import BlackboxRanker
 from ranklab.datasets import Scenes
+from ranklab.detections import OnProposals, evaluate_detections
 from ranklab.models import build_detector
 from ranklab.training import Recipe, detect, detection, evaluate_detector, proposal_scores, train_detector
 from ranklab.training import detection_batches as shown

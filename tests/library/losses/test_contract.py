@@ -14,7 +14,7 @@ from rankedu._fast import packed, tiles
 from rankedu.blackbox import interpolate
 from rankedu.losses import APLoss, MAPLoss, RecallLoss
 from rankedu.rankers import BlackboxRanker, SigmoidRanker
-from ranklab import contestants
+from ranklab import contestants, detections
 
 #: Losses share a ranker, which tells once of a step that moves nobody: in which test hangs on their order.
 pytestmark = pytest.mark.filterwarnings("ignore:lam must")
@@ -46,7 +46,7 @@ def both(loss, scores, labels, where=None, weight=1.0):
 
 
 def test_every_loss_of_scores_is_here():
-    offered = {name: getattr(losses, name) for name in losses.__all__}
+    offered = {name: getattr(part, name) for part in (losses, detections) for name in part.__all__}
     offered |= {name: getattr(contestants, name) for name in contestants.__all__ if "Loss" in name}
     part = {name for name, value in offered.items() if isinstance(value, type) and issubclass(value, nn.Module)}
     part -= {name for name in part if getattr(offered[name], "takes_items", False)}  # these have tests of their own

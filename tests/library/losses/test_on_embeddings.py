@@ -15,9 +15,9 @@ from torch.nn.functional import normalize
 from rankedu import hierarchy, losses, reference
 from rankedu.losses import APLoss, HAPLoss, HAPPIERLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
 from rankedu.losses._cosine import cosine, similarities
-from rankedu.memory import EmbeddingMemory, ScoreMemory
+from rankedu.memory import EmbeddingMemory
 from rankedu.metrics import evaluate_retrieval
-from rankedu.rankers import BlackboxRanker, SigmoidRanker
+from rankedu.rankers import BlackboxRanker
 
 LABELS = torch.tensor([0, 1, 0, 2, 0, 1, 3, 2, 0])  # classes of 4, 2, 2 and 1
 REF_LABELS = torch.tensor([2, 0, 3, 1, 5])
@@ -358,56 +358,3 @@ def test_happier_takes_references_a_memory_and_any_ranker():
     first = remembering(embeddings, labels)
     assert remembering(embeddings, labels) != first  # each item now has its own copy among the candidates
     assert isinstance(remembering.cluster, losses.ClusterLoss) and len(list(remembering.parameters())) == 1
-
-
-# Proposals of a detector
-
-
-SCORES = {
-    "probability": lambda logits, c: logits[:, c].exp() / logits.exp().sum(1),
-    "log-odds": lambda logits, c: logits[:, c] - logits[:, 0],
-    "logit": lambda logits, c: logits[:, c],
-}
-CLASS_OF = torch.tensor([0, 2, 0, 1, 3, 0, 1, 0, 0, 2])  # of four classes; the fourth has no proposal
-
-
-def on_proposals(scores="log-odds", memory=None):
-    of_classes = losses.MAPLoss(SigmoidRanker(0.3), margin=0.1, memory=memory, class_agnostic_weight=0.0)
-    return losses.OnProposals(of_classes, scores)
-
-
-@pytest.mark.parametrize("scores", SCORES)
-def test_it_is_the_loop_over_classes(scores):
-    """Who is left out might as well be absent, from the memory too."""
-    of_class = APLoss(SigmoidRanker(0.3), margin=0.1)
-
-    def by_loop(logits):
-        return torch.stack([of_class(SCORES[scores](logits, c), c == CLASS_OF) for c in (1, 2, 3)]).mean()
-
-    found = value_and_gradients(lambda x: on_proposals(scores)(x, CLASS_OF), random(10, 5))
-    close(found, value_and_gradients(by_loop, random(10, 5)))
-    assert (found[1][:, 0].abs().max() == 0) == (scores == "logit")  # the background's logit
-    left_out = CLASS_OF.index_fill(0, torch.tensor([1, 5, 6]), -1)
-    stays = left_out >= 0
-    for memories in ((None, None), (ScoreMemory(2), ScoreMemory(2))):
-        with_them, without = (on_proposals(scores, memory) for memory in memories)
-        for seed in range(3):
-            logits = random(10, 5, seed=seed)
-            value, found = value_and_gradients(lambda x: with_them(x, left_out), logits)  # noqa: B023
-            expected = value_and_gradients(lambda x: without(x, left_out[stays]), logits[stays])  # noqa: B023
-            close((value, found[stays]), expected)
-            assert not found[~stays].any()
-
-
-def test_a_loss_of_proposals_has_its_memory_and_without_an_object_it_is_zero():
-    seen, again = (on_proposals(memory=ScoreMemory(7)) for _ in range(2))
-    for seed in range(9):
-        seen(random(10, 5, seed=seed), CLASS_OF)
-    expected = seen.eval()(random(10, 5), CLASS_OF)
-    assert 0 < expected < 1 and len(seen.loss.memory) == 7 * 10
-    again.eval().load_state_dict(seen.state_dict())
-    assert again(random(10, 5), CLASS_OF) == expected
-    for label in (0, -1):
-        with pytest.warns(losses.NoPositivesWarning, match="the loss and its gradient are 0"):
-            value, slope = value_and_gradients(lambda x: on_proposals()(x, torch.full((10,), label)), random(10, 5))  # noqa: B023
-        assert value == 0 and not slope.any()

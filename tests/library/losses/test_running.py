@@ -10,10 +10,11 @@ from drawn import DEVICES, random, value_and_gradients
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from rankedu.losses import MAPLoss, OnEmbeddings, OnProposals, SmoothAPLoss
+from rankedu.losses import MAPLoss, OnEmbeddings, SmoothAPLoss
 from rankedu.memory import EmbeddingMemory, ScoreMemory
 from rankedu.rankers import BlackboxRanker
 from ranklab.contestants import baseline
+from ranklab.detections import OnProposals
 
 #: One loss of each forward() that is kept out of the graph.
 MADE = {

@@ -7,10 +7,12 @@ import math
 import numpy as np
 import pytest
 import torch
+from drawn import refused
 from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
-from rankedu.metrics import UndefinedMetricWarning, average_precision, box_iou, evaluate_detections, match_detections
+from rankedu.metrics import UndefinedMetricWarning, average_precision
+from ranklab.detections import box_iou, evaluate_detections, match_detections
 
 C = 3
 
@@ -219,3 +221,51 @@ def test_box_iou_is_its_definition_and_takes_batches():
     without_area = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 3], [0, 0, 4, 4]])
     assert box_iou(without_area, without_area).tolist() == [[0, 0, 0], [0, 0, 0], [0, 0, 1]]
     assert box_iou(without_area, torch.zeros(0, 4)).shape == (3, 0)
+
+
+BOX = torch.tensor([[0.0, 0, 4, 4]])
+GOOD = {"boxes": BOX, "labels": torch.tensor([1]), "scores": torch.tensor([0.5])}
+
+
+def test_boxes_are_named_with_their_image():
+    bad_boxes = [
+        ("boxes", BOX.bool(), TypeError, "must be floating point or integer, got torch.bool"),
+        ("boxes", BOX[None], ValueError, r"must have shape \(n, 4\), got \(1, 1, 4\)"),
+        ("boxes", BOX * math.nan, ValueError, r"\[0\] must be finite, got \[nan"),
+        ("boxes", -BOX, ValueError, r"\[0\] must have x1 <= x2 .*x2 = x \+ width"),
+        ("labels", torch.tensor([1.0]), TypeError, "must be integers, got torch.float32"),
+        ("labels", torch.tensor([1, 1]), ValueError, r"must have shape \(1,\), .* got \(2,\)"),
+        ("labels", torch.tensor([0]), ValueError, r"\[0\] must be from 1 to n_classes = 2, got 0 .*background"),
+        ("scores", [0.5], TypeError, "must be a torch.Tensor, got list"),
+        ("scores", torch.tensor([True]), TypeError, "must be floating point or integer, got torch.bool"),
+        ("scores", torch.tensor([math.nan]), ValueError, r"\[0\] must not be NaN"),
+        ("difficult", torch.tensor([0]), TypeError, "must be bool, got torch.int64"),
+    ]
+    for key, value, error, message in bad_boxes:
+        for name, other in (("detections", "scores"), ("truths", "difficult")):
+            if key in ("boxes", "labels", other):
+                images = {"detections": [GOOD, GOOD], "truths": [GOOD, GOOD], name: [GOOD, GOOD | {key: value}]}
+                with pytest.raises(error, match=rf"{name}\[1\]\['{key}'\].*{message}"):
+                    evaluate_detections(**images, n_classes=2)
+
+
+def test_what_is_no_test_set_is_refused():
+    def evaluate(found=(GOOD,), true=(GOOD,), **settings):
+        return lambda: evaluate_detections(found, true, **{"n_classes": 2} | settings)
+
+    boxes, odd = BOX.expand(2, 1, 4), torch.tensor([[0.0, 0, 4, 4], [0.0, 0, math.nan, 4]])
+    no_labels = r"detections\[0\] must have .* got no 'labels' among \['boxes'\]"
+    refused(
+        (evaluate([GOOD, GOOD]), ValueError, "detections must be of the 1 images of truths, got 2"),
+        (evaluate(GOOD), TypeError, "detections must be a list, got dict .*one dict an image"),
+        (evaluate(true=[BOX]), TypeError, r"truths\[0\] must be a dict, got Tensor"),
+        (evaluate([{"boxes": BOX}]), ValueError, no_labels),
+        (evaluate(iou=0), ValueError, r"iou must be finite and in \(0, 1\], got 0"),
+        (evaluate(n_classes=0), ValueError, "n_classes must be >= 1, got 0"),
+        (evaluate(interpolation="101-point"), ValueError, "interpolation must be .*'none', got '101-point'"),
+        (evaluate(matching="lvis"), ValueError, "matching must be one of 'voc', 'coco', got 'lvis'"),
+        (lambda: box_iou(odd.nan_to_num(-1), BOX), ValueError, r"boxes\[1\] must have x1 <= x2 .*got \[0.0, 0.0, -1.0"),
+        (lambda: box_iou(boxes, [[0, 0, 1, 1]]), TypeError, "others must be a torch.Tensor, got list"),
+        (lambda: box_iou(boxes, BOX[:, :3]), ValueError, r"others must have shape \(\.\.\., n, 4\), got \(1, 3\)"),
+        (lambda: match_detections([GOOD], [GOOD], n_classes=1).of(2), ValueError, "label .* 1 to 1, got 2"),
+    )

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from rankedu.checks import check_choice, check_count, check_number
-from rankedu.metrics.binary import UndefinedMetricWarning
-from rankedu.metrics.boxes import Boxes, collect, overlap
+from rankedu.metrics import UndefinedMetricWarning
+from ranklab.detections.boxes import Boxes, collect, overlap
 
 Ints = npt.NDArray[np.int64]
 

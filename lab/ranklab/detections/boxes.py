@@ -19,8 +19,8 @@ def box_iou(boxes: Tensor, others: Tensor) -> Tensor:
     A box has the corners x1, y1, x2, y2, with x1 ≤ x2 and y1 ≤ y2; its width is x2 − x1. The value is in [0, 1],
     float64 for float64 boxes and else float32; 0 for two boxes without area. Gradients flow. O(n m), computed in
     float64: overlaps of just ½ come out right. Explained in chapter 16.
-    Raises ValueError for another shape, corners that are not finite or stand in another order, or batches that do not
-    fit; TypeError for anything but tensors of numbers.
+    Raises ValueError for another shape, or corners that are not finite or stand in another order; TypeError for
+    anything but tensors of numbers.
     Source: RaMBO Sec. 5.2.
 
     >>> box_iou(torch.tensor([[0, 0, 2, 2]]), torch.tensor([[0, 0, 2, 1], [1, 1, 3, 3], [5, 5, 6, 6]]))
@@ -28,14 +28,7 @@ def box_iou(boxes: Tensor, others: Tensor) -> Tensor:
     """
     for name, value in (("boxes", boxes), ("others", others)):
         _check_form(value, name)
-        if value.device != boxes.device:
-            raise ValueError(f"others must be on the device of boxes, {boxes.device}, got {others.device} (move it)")
         _check_corners(value.detach(), name)
-    if any(1 != a != b != 1 for a, b in zip(boxes.shape[-3::-1], others.shape[-3::-1], strict=False)):
-        raise ValueError(
-            f"others must have batch dimensions that broadcast with those of boxes, {tuple(boxes.shape[:-2])}, "
-            f"got {tuple(others.shape[:-2])}"
-        )
     dtype = torch.float64 if torch.float64 in (boxes.dtype, others.dtype) else torch.float32
     return overlap(boxes.double()[..., :, None, :], others.double()[..., None, :, :]).to(dtype)
 

@@ -8,8 +8,12 @@ from typing import Any
 #: Where a module or a name was → what imports it now, in a checkout of the book.
 MOVED = {
     "rankedu.landscapes": "import rankbook.kit.landscapes",
+    "rankedu.losses.CSLLoss": "from ranklab.contestants import CSLLoss",
     "rankedu.losses.OnProposals": "from ranklab.detections import OnProposals",
+    "rankedu.losses.SpearmanLoss": "from ranklab.contestants import SpearmanLoss",
+    "rankedu.losses.csl": "import ranklab.contestants.csl",
     "rankedu.losses.on_proposals": "import ranklab.detections.on_proposals",
+    "rankedu.losses.spearman": "import ranklab.contestants.spearman",
     "rankedu.metrics.DetectionMatches": "from ranklab.detections import DetectionMatches",
     "rankedu.metrics.box_iou": "from ranklab.detections import box_iou",
     "rankedu.metrics.boxes": "import ranklab.detections.boxes",

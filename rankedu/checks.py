@@ -286,9 +286,9 @@ def check_k(k: int) -> int:
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn whoever called this package, be it through torch's modules or past its compiler."""
+    """Warn whoever called this package or the lab, be it through torch's modules or past its compiler."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("rankedu", "torch")):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("rankedu", "ranklab", "torch")):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 

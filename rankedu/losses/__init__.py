@@ -9,14 +9,12 @@ if TYPE_CHECKING:
     from rankedu.losses.base import NoPositivesWarning
     from rankedu.losses.calibration import CalibrationLoss, ROADMAPLoss
     from rankedu.losses.clustering import ClusterLoss
-    from rankedu.losses.csl import CSLLoss
     from rankedu.losses.fast_ap import FastAPLoss
     from rankedu.losses.hierarchical import HAPLoss, HAPPIERLoss
     from rankedu.losses.margin import shift_by_margin
     from rankedu.losses.ndcg import NDCGLoss
     from rankedu.losses.on_embeddings import OnEmbeddings
     from rankedu.losses.recall import RecallAtKSurrogateLoss, RecallLoss
-    from rankedu.losses.spearman import SpearmanLoss
 else:
     __getattr__, __dir__ = lazy(
         __name__,
@@ -25,20 +23,17 @@ else:
             "base": "NoPositivesWarning",
             "calibration": "CalibrationLoss ROADMAPLoss",
             "clustering": "ClusterLoss",
-            "csl": "CSLLoss",
             "fast_ap": "FastAPLoss",
             "hierarchical": "HAPLoss HAPPIERLoss",
             "margin": "shift_by_margin",
             "ndcg": "NDCGLoss",
             "on_embeddings": "OnEmbeddings",
             "recall": "RecallAtKSurrogateLoss RecallLoss",
-            "spearman": "SpearmanLoss",
         },
     )
 
 __all__ = [
     "APLoss",
-    "CSLLoss",
     "CalibrationLoss",
     "ClusterLoss",
     "FastAPLoss",
@@ -52,7 +47,6 @@ __all__ = [
     "RecallAtKSurrogateLoss",
     "RecallLoss",
     "SmoothAPLoss",
-    "SpearmanLoss",
     "SupAPLoss",
     "shift_by_margin",
 ]

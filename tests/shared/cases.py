@@ -17,7 +17,7 @@ from rankedu import losses, metrics, reference
 from rankedu.losses import NoPositivesWarning
 from rankedu.metrics import UndefinedMetricWarning
 from rankedu.rankers import BlackboxRanker, HistogramRanker, IdentityRanker, InfimumStep, SigmoidRanker, SupremumRanker
-from ranklab.contestants import APSVMLoss, ErrorDrivenAPLoss, ProjectionRanker
+from ranklab.contestants import APSVMLoss, CSLLoss, ErrorDrivenAPLoss, ProjectionRanker, SpearmanLoss
 from ranklab.detections import OnProposals
 
 #: What a loss keeps, unless it `breaks` it with a reason.
@@ -195,9 +195,9 @@ LOSSES = {
         partial(NDCG, SIGMOID, gains=torch.sqrt), ndcg_loss(SOFT, math.sqrt), "graded", breaks=ONCE
     ),
     "ndcg from above": Case(partial(NDCG, SupremumRanker()), ndcg_loss(stepped_rank), "graded", breaks=ONCE),
-    "spearman": OfTarget(partial(losses.SpearmanLoss, BLACKBOX), spearman_loss(reference.rank), breaks=EXACT | WHOLE),
+    "spearman": OfTarget(partial(SpearmanLoss, BLACKBOX), spearman_loss(reference.rank), breaks=EXACT | WHOLE),
     "spearman of a sigmoid": OfTarget(
-        partial(losses.SpearmanLoss, SIGMOID),
+        partial(SpearmanLoss, SIGMOID),
         spearman_loss(SOFT),
         breaks=WHOLE,
     ),
@@ -222,7 +222,7 @@ PATHS = torch.tensor([[0, 0], [1, 2], [2, 4], [2, 4], [0, 1], [0, 0], [1, 2]])
 EMBEDDED = {
     "on embeddings": (lambda: losses.OnEmbeddings(AP(BLACKBOX, 0.125)), PATHS[:, 1]),
     "cluster": (lambda: losses.ClusterLoss(5, 6), PATHS[:, 1]),
-    "csl": (lambda: losses.CSLLoss(PATHS.unique(dim=0), 6), PATHS),
+    "csl": (lambda: CSLLoss(PATHS.unique(dim=0), 6), PATHS),
     "happier": (lambda: losses.HAPPIERLoss(5, 6, weight=0.5, monotone=True), PATHS),
     "on proposals": (lambda: OnProposals(losses.MAPLoss(SIGMOID, 0.1)), PATHS[:, 1]),
 }

@@ -17,7 +17,6 @@ from rankedu.losses import (
     APLoss,
     CalibrationLoss,
     ClusterLoss,
-    CSLLoss,
     HAPLoss,
     HAPPIERLoss,
     OnEmbeddings,
@@ -26,7 +25,7 @@ from rankedu.losses import (
 )
 from rankedu.metrics import average_precision, hierarchical_average_precision
 from rankedu.rankers import BlackboxRanker
-from ranklab.contestants import SumOverLevels, baseline, baseline_names
+from ranklab.contestants import CSLLoss, SumOverLevels, baseline, baseline_names
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 #: The batch: angles in degrees, three items of each of three classes.

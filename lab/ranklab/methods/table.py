@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from rankedu import hierarchy
 from rankedu.losses import (
     APLoss,
-    CSLLoss,
     FastAPLoss,
     HAPLoss,
     HAPPIERLoss,
@@ -29,6 +28,7 @@ from rankedu.memory import EmbeddingMemory
 from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, IdentityRanker, SigmoidRanker, SupremumRanker
 from ranklab.contestants import (
     APSVMLoss,
+    CSLLoss,
     ErrorDrivenAPLoss,
     SOAPLoss,
     SumOverLevels,

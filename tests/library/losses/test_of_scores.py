@@ -8,14 +8,12 @@ import math
 import pytest
 import torch
 from cases import BLACKBOX, LOSSES
-from drawn import coin, cosines, grades, gradient, random, seeded, value_and_gradients
+from drawn import coin, grades, gradient, random, seeded, value_and_gradients
 from pytorch_metric_learning.losses import FastAPLoss as OfPytorchMetricLearning
 
 from rankedu import losses, reference
-from rankedu.losses import APLoss, FastAPLoss, HAPLoss, MAPLoss, NDCGLoss, OnEmbeddings, SmoothAPLoss, SpearmanLoss
-from rankedu.metrics import spearman
+from rankedu.losses import APLoss, FastAPLoss, HAPLoss, MAPLoss, NDCGLoss, OnEmbeddings, SmoothAPLoss
 from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, SigmoidRanker, SupremumRanker
-from ranklab.contestants import ProjectionRanker
 
 pytestmark = pytest.mark.filterwarnings("ignore:lam must")  # as in test_contract.py
 nan, inf = float("nan"), float("inf")
@@ -165,25 +163,6 @@ def test_what_rounding_carries_beyond_one_counts_as_one():
     close(outside, inside, rtol=0, atol=0)
     hidden, where = torch.tensor([7.0, inf, nan, 0.2, 0.3]), torch.tensor([False, False, False, True, True])
     assert FastAPLoss(10)(hidden, torch.tensor([1, 1, 1, 0, 1]), where=where).item() < 1
-
-
-# Spearman
-
-
-def test_spearman_of_equal_and_of_integer_targets_and_of_normalised_ranks():
-    """Equal targets want equal ranks; the target gets no gradient."""
-    target = torch.tensor([0, 1, 1, 2])
-    assert SpearmanLoss(ProjectionRanker(0.1))(target.double(), target).item() == 0
-    loss = SpearmanLoss(BlackboxRanker(1.0))
-    normalised = SpearmanLoss(BlackboxRanker(1.0, normalized=True))
-    for where in (None, torch.arange(4) > 0):
-        close(normalised(cosines(4), target, where=where), loss(cosines(4), target, where=where))
-    assert loss(target.double(), target).item() == pytest.approx(6 / 60 * 0.5)  # by position: ranks 2 and 3, not 2.5
-    assert spearman(target.double(), target) == 1
-    scores, as_float = cosines(4).requires_grad_(), target.float().requires_grad_()
-    value = SpearmanLoss(SigmoidRanker(0.1))(scores, as_float)
-    value.backward()
-    assert as_float.grad is None and SpearmanLoss(SigmoidRanker(0.1))(scores, target) == value
 
 
 # Calibration

@@ -209,64 +209,6 @@ def test_value_and_gradient_are_eq_6():
     close(found[0].float(), oracle(embeddings.float(), labels))
 
 
-#: The last class stands alone; a leaf id is used under two parents.
-CLASSES = torch.tensor([[0, 0, 0], [0, 0, 1], [0, 1, 2], [0, 1, 3], [1, 2, 0], [1, 2, 4], [2, 3, 5]])
-
-
-def csl_definition(embeddings, proxies, labels, classes, margins, scale):
-    """Item by item, level by level, pair by pair."""
-    total = 0.0
-    for v, path in zip(embeddings, labels.tolist(), strict=True):
-        named = [(v @ p / (v.norm() * p.norm()), name) for p, name in zip(proxies, classes.tolist(), strict=True)]
-        own = next(cosine for cosine, name in named if name == path)
-        for level, margin in enumerate(margins, start=1):
-            others = [cosine for cosine, name in named if name[:level] != path[:level]]
-            total = total + torch.log1p(sum(torch.exp(scale * (other - own + margin)) for other in others))
-    return total / len(embeddings)
-
-
-@pytest.mark.parametrize(
-    ("depth", "given", "margins"),
-    [
-        (3, None, (0.45, 0.35, 0.25)),  # those of the authors
-        (2, None, (0.45, 0.25)),
-        (1, None, (0.25,)),  # CosFace
-        (3, [0.0, 0.1, 0.2], (0.0, 0.1, 0.2)),
-    ],
-)
-def test_value_and_gradient_are_the_definition(depth, given, margins):
-    classes = CLASSES[:, :depth].unique(dim=0)
-    labels, proxies = classes[torch.tensor([0, 0, 1, 2, 1])], random(len(classes), 6, seed=1)
-    for scale in (1.0, 32.0):
-        loss = learnt(losses.CSLLoss(classes, 6, margins=given, scale=scale))
-        found, expected = (
-            value_and_gradients(f, random(5, 6), proxies, weight=3.0)
-            for f in (
-                lambda e, p: loss(e, p, labels),  # noqa: B023
-                lambda e, p: csl_definition(e, p, labels, classes, margins, scale),  # noqa: B023
-            )
-        )
-        close(found, expected)
-
-
-def test_a_level_without_negatives_adds_nothing_and_one_class_is_zero():
-    both, fine = (learnt(losses.CSLLoss(classes, 6)) for classes in (CLASSES[:2], torch.tensor([0, 1])))
-    embeddings, proxies, labels = random(3, 6), random(2, 6, seed=1), torch.tensor([0, 1, 1])
-    found = value_and_gradients(lambda e: both(e, proxies, CLASSES[labels]), embeddings)
-    close(found, value_and_gradients(lambda e: fine(e, proxies, labels), embeddings))
-    csl = (losses.CSLLoss(CLASSES[:1], 6), CLASSES[:1].expand(3, 3))
-    for alone, label in (csl, (losses.ClusterLoss(1, 6), torch.zeros(3).long())):
-        value, *slopes = value_and_gradients(lambda e, p: learnt(alone)(e, p, label), embeddings, proxies[:1])  # noqa: B023
-        assert value.item() == 0 and not any(slope.any() for slope in slopes)
-
-
-def test_far_scores_do_not_overflow():
-    loss = losses.CSLLoss(CLASSES, 6, scale=1e4)
-    value = loss(random(4, 6, dtype=torch.float32).requires_grad_(), CLASSES[[0, 6, 3, 3]])
-    value.backward()
-    assert value.isfinite() and loss.proxies.grad.isfinite().all()
-
-
 # Label paths
 
 PATHS = torch.tensor([[0, 0], [0, 0], [0, 1], [1, 2], [1, 2], [1, 3], [0, 1], [2, 4], [0, -1]])

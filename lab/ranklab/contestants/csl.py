@@ -74,9 +74,9 @@ class CSLLoss(nn.Module):
 
     @eager
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
-        """Compute the mean loss of a batch, as :meth:`ClusterLoss.forward`; each path must be among ``class_labels``.
+        """Compute the mean loss of a batch, as :meth:`rankedu.losses.ClusterLoss.forward`.
 
-        A level at which an item has no negatives adds 0.
+        Each path must be among ``class_labels``. A level at which an item has no negatives adds 0.
         """
         check_embeddings(embeddings, labels, paths=True, like=self.proxies)
         n_levels = self.class_labels.shape[1]

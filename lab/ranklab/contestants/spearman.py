@@ -53,7 +53,8 @@ class SpearmanLoss(nn.Module):
         """Compute the loss of a batch of queries; the mean is over those that have two distinct targets.
 
         If no query has: 0 with a zero gradient, and one `UndefinedMetricWarning`. The target has the scores' shape and
-        any dtype, is what they should be ordered like, and gets no gradient. All else as :meth:`APLoss.forward`.
+        any dtype, is what they should be ordered like, and gets no gradient. All else as
+        :meth:`rankedu.losses.APLoss.forward`.
         """
         check_floating(scores)
         check_target(scores, target, where)

@@ -1,4 +1,4 @@
-"""Libraries that the core can do without: imported where they are needed, with a word on which extra brings them."""
+"""Libraries that the core does without: a function that needs one imports it and names the extra that brings it."""
 
 import importlib
 from typing import Any
@@ -7,7 +7,29 @@ __all__ = ["needed"]
 
 
 def needed(module: str, purpose: str) -> Any:
-    """Import a module; where it is missing, say what it is for and how to install it."""
+    """Import a module, or say what it is for and how to install it.
+
+    Parameters
+    ----------
+    module : str
+        Its name, such as "sympy".
+    purpose : str
+        What needs it: the beginning of the error, such as "this proof needs SymPy".
+
+    Returns
+    -------
+    module
+
+    Raises
+    ------
+    ModuleNotFoundError
+        The module is not installed.
+
+    Examples
+    --------
+    >>> needed("math", "a logarithm needs it").log(1)
+    0.0
+    """
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

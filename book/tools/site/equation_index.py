@@ -1,6 +1,6 @@
 """What the papers number, what the code claims to implement, where the book treats it.
 
-Three sources, which must agree: `data/sources.yaml` lists what is printed, the `Source` of the docstrings and the
+Three sources, which must agree: `data/sources.yaml` lists what is printed, the `References` of the docstrings and the
 `@paper_figure` decorators say what a function implements, the paper maps say where it is explained and tested.
 """
 
@@ -17,7 +17,8 @@ import yaml
 from ranklab.runs.code import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[3]
-_SOURCE = re.compile(r"^Source(?:: |\n-+\n)(.*?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)  # a line, or a section
+#: The first paragraph of the references, or a line of its own.
+_SOURCE = re.compile(r"^(?:Source: |(?:Source|References)\n-+\n)(.*?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)
 _MAP = re.compile(r"^## Paper map\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 
 
@@ -81,7 +82,7 @@ def items() -> tuple[Item, ...]:
 
 @cache
 def claims() -> tuple[tuple[str, str], ...]:
-    """(source, dotted name) for the `Source` of every docstring, and every `@paper_figure`."""
+    """(source, dotted name) for the `References` of every docstring, and every `@paper_figure`."""
     found = []
     packages = [(folder, path) for name, folder in PACKAGES.items() for path in (folder / name).rglob("*.py")]
     for folder, path in packages:

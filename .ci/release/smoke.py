@@ -74,11 +74,11 @@ def doctests() -> tuple[int, int, int]:
 
 def extras() -> int:
     """Ask for what is not there: a proof that needs SymPy, and the command line."""
-    from rankedu.proofs import closed_forms
+    from rankedu.proofs import recall_weights
 
     told = [subprocess.run([Path(sys.executable).with_name("rankedu")], capture_output=True, text=True).stderr]
     try:
-        closed_forms.closed_form("log")
+        recall_weights.closed_form("log")
     except ImportError as error:
         told.append(str(error))
     assert len(told) == 2 and not any("Traceback" in said for said in told), told

@@ -1,11 +1,9 @@
-"""What all proofs share: exact input, a verdict whatever a certificate holds, and SymPy where it is needed."""
+"""What all proofs share: exact input, and a verdict whatever a certificate holds."""
 
 import functools
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any, TypeVar
-
-from rankedu.extras import needed
 
 T = TypeVar("T")
 
@@ -93,7 +91,3 @@ def verdict(check: Callable[[T], bool]) -> Callable[[T], bool]:
             return False
 
     return verify
-
-
-def import_sympy() -> Any:
-    return needed("sympy", "this proof needs SymPy")

@@ -10,14 +10,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rankedu import reference
-from rankedu.proofs.exact import checked_permutation, exact_relevance, verdict, whole_number
+from rankedu._lazy import lazy
+from rankedu.proofs.exact import checked_permutation, exact_relevance, verdict
 
-__all__ = ["Certificate", "Exhaustive", "certificate", "exhaustive"]
+__all__ = ["Certificate", "certificate"]
 
-MOST = 20_000  # rankings that one call of exhaustive() examines
+if not TYPE_CHECKING:  # what moved says where it went
+    __getattr__, __dir__ = lazy(__name__, {})
 
 
 @dataclass(frozen=True)
@@ -65,12 +67,33 @@ class Certificate:
 def certificate(relevance: Iterable[Any], permutation: Iterable[Any]) -> Certificate:
     """Take H-rank apart into ranks within nested sets, for these relevances and ranks.
 
-    Relevances are exact numbers ≥ 0, one of them > 0, else ValueError or TypeError; ``permutation`` is the rank of each
-    item, as for :func:`rankedu.proofs.rearrangement.certificate`. O(n L) exact operations after sorting.
-    Explained in chapter 13.
-    Source: HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Fig. 3.
+    Parameters
+    ----------
+    relevance : sequence of numbers
+        Exact numbers ≥ 0, one of them > 0.
+    permutation : sequence of whole numbers
+        The rank of each item, as for :func:`rankedu.proofs.rearrangement.certificate`.
 
-    Fig. 3: an item of level 2, or of level 1, stands before one of level 3.
+    Returns
+    -------
+    Certificate
+
+    Raises
+    ------
+    ValueError or TypeError
+        Other relevances or ranks.
+
+    Notes
+    -----
+    O(n L) exact operations after sorting. Explained in chapter 13.
+
+    References
+    ----------
+    HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Fig. 3
+
+    Examples
+    --------
+    In Fig. 3 an item of level 2, or of level 1, ranks above one of level 3.
 
     >>> from fractions import Fraction
     >>> certificate([Fraction(2, 3), 1], [1, 2]).h_ranks[1], certificate([Fraction(1, 3), 1], [1, 2]).h_ranks[1]
@@ -84,63 +107,6 @@ def certificate(relevance: Iterable[Any], permutation: Iterable[Any]) -> Certifi
     h_ranks = tuple(reference.h_rank_nested(y, exact))
     h_ap = sum((h / r for h, r in zip(h_ranks, ranks, strict=True)), Fraction(0)) / sum(exact)
     return Certificate(exact, ranks, thresholds, tuple(zip(*within, strict=True)), h_ranks, h_ap)
-
-
-@dataclass(frozen=True)
-class Exhaustive:
-    """What a check of all rankings of n items found. Made by `exhaustive`."""
-
-    n: int
-    values: tuple[Fraction, ...]  #: The relevances that an item can have.
-    rankings: int  #: Lists of n relevances, read from rank 1 to n, in which one is > 0.
-    certified: int  #: Those whose certificate verifies.
-    perfect: int  #: perfect, ordered: those with H-AP = 1, and those sorted by relevance.
-    ordered: int
-    #: binary, binary_equal: those with one distinct relevance above 0, and among them those whose H-AP is AP.
-    binary: int
-    binary_equal: int
-    least: Fraction  #: The smallest H-AP found.
-
-    @property
-    def holds(self) -> bool:
-        """Whether all was as stated, for every ranking."""
-        whole = self.rankings > 0 and self.certified == self.rankings and self.least > 0
-        return whole and self.perfect == self.ordered and self.binary == self.binary_equal
-
-
-def exhaustive(n: int, values: Iterable[Any] = (0, Fraction(1, 3), Fraction(1, 2), 1)) -> Exhaustive:
-    """Certify every ranking of n items whose relevances are taken from a few values, finite, ≥ 0, one of them > 0.
-
-    O(len(values)ⁿ · n² L). Items are named by their rank: a list of relevances stands for all permutations of its
-    items. Explained in chapter 13.
-    Raises ValueError or TypeError for an ``n`` that is no int ≥ 1, more than 20,000 rankings, or such values.
-    Source: HAPPIER Eq. 1; HAPPIER Eq. 2; HAPPIER Eq. 3.
-
-    >>> found = exhaustive(3, [0, 1, 2])
-    >>> found.rankings, found.certified, found.perfect, found.holds
-    (26, 26, 9, True)
-    """
-    whole_number(n, "n", least=1)
-    allowed = tuple(sorted(set(exact_relevance(values, "values"))))
-    if len(allowed) ** n > MOST:
-        raise ValueError(
-            f"len(values)**n must be at most {MOST:,}, got n = {n} and {len(allowed)} values "
-            "(use certificate() on single rankings)"
-        )
-    ranks = range(1, n + 1)
-    proofs = [certificate(listed, ranks) for listed in product(allowed, repeat=n) if any(listed)]
-    binary = [proof for proof in proofs if len(proof.thresholds) == 1]
-    return Exhaustive(
-        n,
-        allowed,
-        rankings=len(proofs),
-        certified=sum(proof.verify() for proof in proofs),
-        perfect=sum(proof.h_ap == 1 for proof in proofs),
-        ordered=sum(all(a >= b for a, b in pairwise(proof.relevance)) for proof in proofs),
-        binary=len(binary),
-        binary_equal=sum(p.h_ap == reference.average_precision(_scores(ranks), p.relevance) for p in binary),
-        least=min(proof.h_ap for proof in proofs),
-    )
 
 
 def _scores(ranks: Iterable[int]) -> list[Fraction]:

@@ -1,0 +1,47 @@
+"""All permutations of a few scores, and the algebra of one swap."""
+
+from dataclasses import replace
+from fractions import Fraction as F
+from itertools import permutations
+from math import factorial
+
+import pytest
+from drawn import refused
+
+from rankbook.ch03_ranking_is_a_solver.all_permutations import exhaustive
+from rankbook.ch03_ranking_is_a_solver.lemma import two_element_lemma
+from rankedu import reference
+
+
+def dot(scores, ranks):
+    return sum(F(y) * r for y, r in zip(scores, ranks, strict=True))
+
+
+TIES = [([1, 1], 2), ([1, 1, 0], 2), ([0, 1, 0, 1], 4), ([2, 2, 2, 2], 24), ([0.1, 0.1, 0.3, 0.1, 0.3], 12)]
+
+
+@pytest.mark.parametrize(("scores", "count"), TIES)
+def test_all_permutations_of_tied_scores(scores, count):
+    found = exhaustive(len(scores), scores)
+    assert found.holds and len(found.minimisers) == found.expected_minimisers == count
+    assert tuple(reference.rank(scores)) in found.minimisers
+    least = min(dot(scores, ranks) for ranks in permutations(range(1, len(scores) + 1)))
+    assert all(dot(scores, ranks) == least for ranks in found.minimisers)
+    distinct = exhaustive(len(scores))
+    assert distinct.holds and distinct.certified == distinct.permutations == factorial(len(scores))
+    assert distinct.minimisers == (tuple(reference.rank(distinct.scores)),)
+
+
+def test_two_element_lemma():
+    lemma = two_element_lemma()
+    assert lemma.verify()
+    for field in ("before", "after", "gain"):
+        assert not replace(lemma, **{field: getattr(lemma, field) + lemma.lower}).verify()
+    assert not replace(lemma, before=lemma.after, after=lemma.before, gain=-lemma.gain).verify()
+
+
+def test_too_many_permutations_or_too_few_scores_are_refused():
+    refused(
+        (lambda: exhaustive(10), ValueError, "n must be at most 9, got 10 .*use certificate"),
+        (lambda: exhaustive(3, [1, 2]), ValueError, "scores must have n = 3 entries, got 2"),
+    )

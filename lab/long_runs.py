@@ -37,14 +37,16 @@ HERE = Path(__file__).resolve().parent
 #: The networks that the earlier searches chose, with their settings; `records/README.md` explains the fields.
 SEARCHED = HERE / "records" / "claims_deals.jsonl"
 METHODS = ["rambo_log", "rambo_loglog", "rambo_ap", "smooth_ap", "fast_ap", "roadmap", "contrastive"]
-METHODS += ["normalized_softmax"]
+METHODS += ["normalized_softmax", "normalized_softmax_500"]
+#: The name of a search in the records, where it is not that of the method; the method was added after the first split.
+SEARCHES = {"normalized_softmax_500": "softmax of twice the steps"}
 SPLITS, FIRST = 16, 8  #: the first eight splits are the experiment; the others follow if there is time
 #: What the learning rate that the search found is multiplied by; the rate of proxies is multiplied, too.
 FACTORS = (1.0, 1 / 3, 3.0)
 STEPS, MEASURED = 2500, (0, 250, 1000, 2500)
 START_STEPS, START_LR = 2400, 3e-3  #: of the network that all runs of a split begin with
 BATCH, PER_CLASS, DIM = 128, 4, 64
-#: Settings of a method that the records keep as parameters of their own, each with what stands for "not set".
+#: Settings that the records keep as parameters of their own, with the value that means "not set".
 OWN = {"margin": -1.0, "weight": -1.0, "lam": 0.0, "temperature": 0.0}
 COLUMNS = (
     *("method", "split", "factor", "rate", "seed", "step"),
@@ -99,15 +101,15 @@ def still_to_do(jobs: Iterable[Job], table: Path) -> list[Job]:
 
 
 def searched_settings(method: str, split: int) -> dict[str, Any]:
-    """Look up the learning rates and the settings of the loss that the earlier search chose on `val` in this split."""
+    """Look up the loss, the learning rates and the settings that the earlier search chose on `val` in this split."""
     for line in SEARCHED.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)
         of = record["evidence"]
-        if (of["arm"], of["deal"]) == (method, split) and "mAP@R" in of["chosen"]:
+        if (of["arm"], of["deal"]) == (SEARCHES.get(method, method), split) and "mAP@R" in of["chosen"]:
             found = record["parameters"]
             own = {name: found[name] for name, unset in OWN.items() if found[name] != unset}
             settings = {**own, **parse_settings(found["settings"])}
-            return {"lr": found["lr"], "loss_lr": found["loss_lr"], "settings": settings}
+            return {**{name: found[name] for name in ("loss", "lr", "loss_lr")}, "settings": settings}
     raise ValueError(f"method must have been searched for in split {split}, got {method!r} (see {SEARCHED.name})")
 
 
@@ -124,10 +126,8 @@ def train(
 ) -> Iterator[int]:
     """Train a network in place with Adam, at a rate that falls to 0 along half a cosine; yield the step just taken."""
     images, labels = characters(part, split)
-    groups = [{"params": list(net.parameters()), "lr": lr}]
-    if proxies := list(loss.parameters()):
-        groups.append({"params": proxies, "lr": lr * loss_lr})
-    optimizer = torch.optim.Adam(groups)
+    parts = ((net, lr), (loss, lr * loss_lr))
+    optimizer = torch.optim.Adam([{"params": own, "lr": lr} for of, lr in parts if (own := list(of.parameters()))])
     rates = [group["lr"] for group in optimizer.param_groups]
     pictures = torch.Generator().manual_seed(split)
     net.train()
@@ -166,8 +166,7 @@ def start_of(split: int, folder: Path, steps: int = START_STEPS) -> dict[str, Te
         part = file.with_suffix(f".{os.getpid()}")
         torch.save(net.state_dict(), part)
         part.replace(file)
-    state: dict[str, Tensor] = torch.load(file, weights_only=True)
-    return state
+    return dict(torch.load(file, weights_only=True))
 
 
 def run(job: Job, folder: Path, steps: int = STEPS, start_steps: int = START_STEPS) -> list[dict[str, Any]]:
@@ -190,7 +189,7 @@ def run(job: Job, folder: Path, steps: int = STEPS, start_steps: int = START_STE
     rows = [row(0)]
     if job.factor:
         found = searched_settings(job.method, job.split)
-        loss = make_loss(job.method, dim=DIM, labels=characters("fit", job.split)[1], **found["settings"])
+        loss = make_loss(found["loss"], dim=DIM, labels=characters("fit", job.split)[1], **found["settings"])
         rates = {"lr": found["lr"] * job.factor, "loss_lr": found["loss_lr"]}
         settings = json.dumps(found["settings"] | {"loss_lr": found["loss_lr"]})
         about |= {"rate": f"{rates['lr']:.6g}", "settings": settings}

@@ -6,15 +6,19 @@ of each level is worth. For one query it is a function of the level alone: a tab
 """
 
 import math
-import warnings
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rankedu.checks import check_count, check_flag, check_integers, check_number, check_where, extremes
+from rankedu.checks import check_count, check_flag, check_integers, check_number, check_where, extremes, warn_caller
 
 __all__ = ["FlatHierarchyWarning", "InvertedRelevanceWarning", "levels", "relevance", "weighted_ap_relevance"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 class FlatHierarchyWarning(UserWarning):
@@ -167,12 +171,10 @@ def relevance(
     alpha = check_number(alpha, "alpha", above=0, hint="1 is HAPPIER's choice, 3 to 5 favours the leaves")
     check_flag(monotone, "monotone")
     n_levels = _check(levels, n_levels, where)
-    counts = count_levels(levels, n_levels, where)
-    share = _at_least(counts) if monotone else counts
-    weight = (torch.arange(n_levels + 1, dtype=torch.float64, device=levels.device) / n_levels) ** alpha
-    table = weight / share.clamp(min=1)
-    if not monotone:
-        warn_inverted(table, counts, stacklevel=2)
+    counts = count_levels(levels, n_levels, where).cpu().numpy()
+    table = worth(counts, alpha, monotone)
+    if (queries := inverted(table, counts)).any():
+        warn_inverted(int(queries.sum()), queries.size)
     return _look_up(table, levels, where)
 
 
@@ -194,18 +196,17 @@ def weighted_ap_relevance(levels: Tensor, weights: Sequence[float] | Tensor, whe
     >>> weighted_ap_relevance(torch.tensor([2, 1, 1, 0]), weights=[0.3, 0.7])
     tensor([0.8000, 0.1000, 0.1000, 0.0000], dtype=torch.float64)
     """
-    w = torch.as_tensor(weights, dtype=torch.float64)
+    w = np.array(weights.tolist() if isinstance(weights, Tensor) else list(weights), dtype=np.float64)
     if w.ndim != 1 or not len(w):
-        raise ValueError(f"weights must be one number a level, shape (L,), got shape {tuple(w.shape)}")
-    if not (w.isfinite() & (w >= 0)).all() or not w.any():
+        raise ValueError(f"weights must be one number a level, shape (L,), got shape {w.shape}")
+    if not (np.isfinite(w) & (w >= 0)).all() or not w.any():
         raise ValueError(f"weights must be finite and >= 0, not all 0, got {w.tolist()}")
     deepest = _check(levels, None, where)
     if deepest > len(w):
         raise ValueError(f"weights must have one entry a level, {deepest} or more, got {len(w)}")
-    at_least = _at_least(count_levels(levels, len(w), where))[..., 1:]
-    steps = (w.to(levels.device) / at_least.clamp(min=1)).masked_fill(at_least == 0, 0.0)
-    table = torch.nn.functional.pad(steps.cumsum(-1), (1, 0))
-    return _look_up(table, levels, where)
+    at_least = _at_least(count_levels(levels, len(w), where).cpu().numpy())
+    steps = np.where(at_least > 0, [0.0, *w] / np.maximum(at_least, 1), 0.0)
+    return _look_up(steps.cumsum(-1), levels, where)
 
 
 def _check(levels: Tensor, n_levels: int | None, where: Tensor | None) -> int:
@@ -214,25 +215,41 @@ def _check(levels: Tensor, n_levels: int | None, where: Tensor | None) -> int:
     return check_n_levels(largest, n_levels)
 
 
-def _at_least(counts: Tensor) -> Tensor:
+def _at_least(counts: Ints) -> Ints:
     r"""From :math:`|\Omega^{(l)}|` to :math:`|\Omega^{(\ge l)}|`."""
-    return counts.flip(-1).cumsum(-1).flip(-1)
+    return np.flip(np.flip(counts, -1).cumsum(-1), -1)
 
 
-def _look_up(table: Tensor, levels: Tensor, where: Tensor | None) -> Tensor:
-    """Give every item the entry of its level."""
-    values = table.gather(-1, levels.long())
+def _look_up(table: Floats, levels: Tensor, where: Tensor | None) -> Tensor:
+    """Give every item the entry of its level, in float64 where the device knows it."""
+    dtype = np.float32 if levels.device.type == "mps" else np.float64
+    values = torch.from_numpy(table.astype(dtype)).to(levels.device).gather(-1, levels.long())
     return values if where is None else values.masked_fill(~where, 0.0)
 
 
-def warn_inverted(table: Tensor, counts: Tensor, *, stacklevel: int) -> None:
-    """Warn where an occupied level has less relevance than an occupied coarser one; both of shape (..., levels)."""
-    best = table.masked_fill(counts == 0, 0.0).cummax(-1).values
-    queries = ((counts > 0) & (table < best * (1 - 1e-12))).any(-1)  # levels that are equal but for rounding are equal
-    if queries.any():
-        warnings.warn(
-            f"Eq. 4 gives a finer level less relevance than a coarser one in {int(queries.sum())} of {queries.numel()} "
-            "queries: H-AP then rewards the wrong order (use monotone=True)",
-            InvertedRelevanceWarning,
-            stacklevel=stacklevel + 1,
-        )
+def worth(counts: Ints, alpha: float, monotone: bool = False) -> Floats:
+    r"""Compute the relevance of an item of each level, (..., L + 1), from how many items each level has.
+
+    As :math:`l^\alpha / (L^\alpha |\Omega^{(l)}|)`: with one division, equal relevances are equal to the last bit.
+    """
+    n_levels = counts.shape[-1] - 1
+    unit = 1 if alpha * math.log(n_levels) < 36 else n_levels  # else the powers would not be exact, or too large
+    weight = np.array([(level / unit) ** alpha for level in range(n_levels + 1)])
+    share = _at_least(counts) if monotone else counts
+    value: Floats = weight / (weight[-1] * np.maximum(share, 1))
+    return value
+
+
+def inverted(table: Floats, counts: Ints) -> npt.NDArray[np.bool_]:
+    """Say for which queries a level that occurs is worth less than a coarser one, by more than rounding."""
+    best = np.maximum.accumulate(np.where(counts > 0, table, 0.0), -1)
+    return np.asarray(np.any((counts > 0) & (table < best * (1 - 1e-12)), axis=-1))
+
+
+def warn_inverted(queries: int, of: int) -> None:
+    """Warn of queries whose relevance is inverted."""
+    warn_caller(
+        f"Eq. 4 gives a finer level less relevance than a coarser one in {queries} of {of} queries: H-AP then rewards "
+        "the wrong order (use monotone=True)",
+        InvertedRelevanceWarning,
+    )

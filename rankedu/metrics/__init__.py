@@ -1,10 +1,11 @@
-"""Metrics: one value for each query, exact and on ties explicit. They have no gradient; the losses do."""
+"""Metrics: one value per query, exact, whatever the order of the items. They have no gradient; the losses do."""
 
 from typing import TYPE_CHECKING
 
 from rankedu._lazy import lazy
 
 if TYPE_CHECKING:
+    from rankedu.metrics._identity import DuplicateItemsWarning
     from rankedu.metrics.binary import (
         UndefinedMetricWarning,
         average_precision,
@@ -32,11 +33,13 @@ else:
             "graded": "ndcg spearman",
             "hierarchical": "average_precision_per_level average_set_intersection hierarchical_average_precision "
             "hierarchical_rank",
+            "_identity": "DuplicateItemsWarning",
             "retrieval": "RetrievalMetrics evaluate_retrieval",
         },
     )
 
 __all__ = [
+    "DuplicateItemsWarning",
     "RetrievalMetrics",
     "UndefinedMetricWarning",
     "average_precision",

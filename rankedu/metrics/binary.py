@@ -1,75 +1,91 @@
 """Metrics of a ranking in which an item is relevant or not (RaMBO §3.1)."""
 
-import math
-import warnings
+from collections.abc import Callable
+from functools import lru_cache
 
-import torch
+import numpy as np
 from torch import Tensor
 
 from rankedu.checks import check_choice, check_k, relevant_items
-from rankedu.ranks import descending, rank, rank_among
+from rankedu.metrics._ranking import Depth, Floats, Groups, Ints, UndefinedMetricWarning, array, per_query, rank_lists
 
-
-class UndefinedMetricWarning(UserWarning):
-    """Some queries have no value, and got nan."""
-
-
-def per_query(values: Tensor, defined: Tensor, scores: Tensor, *, why: str) -> Tensor:
-    """Put nan where the metric is undefined, say for how many queries, and settle the dtype."""
-    missing = int((~defined).sum())
-    if missing:
-        warnings.warn(
-            f"{missing} of {defined.numel()} queries {why}: their value is nan (leave them out of a mean with nanmean)",
-            UndefinedMetricWarning,
-            stacklevel=3,
-        )
-    dtype = torch.float64 if scores.dtype == torch.float64 else torch.float32
-    return values.masked_fill(~defined, torch.nan).to(dtype)
-
-
-NONE = "have no relevant item"
-
-
-def _found(scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The ranks of the relevant items, infinite for all others, (..., n); and how many there are, (...)."""
-    positive = relevant_items(scores, relevance, where)
-    ranks = rank(scores, where=where).double().masked_fill(~positive, math.inf)
-    return ranks, positive.sum(-1)
+__all__ = [
+    "UndefinedMetricWarning",
+    "average_precision",
+    "map_at_r",
+    "precision_at_k",
+    "r_precision",
+    "recall_at_k",
+    "recall_share_at_k",
+    "reciprocal_rank",
+]
 
 
 def average_precision(
-    scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, ties: str = "ordinal", k: int | None = None
+    scores: Tensor,
+    relevance: Tensor,
+    k: int | None = None,
+    *,
+    where: Tensor | None = None,
+    ties: str = "expected",
+    normalize: str = "relevant",
 ) -> Tensor:
     r"""Average, over the relevant items, the precision at their ranks.
 
     .. math:: \mathrm{AP} = \frac{1}{|\mathrm{rel}|} \sum_{i \in \mathrm{rel}}
               \frac{\mathbf{rk}(\mathbf{y}^+)_i}{\mathbf{rk}(\mathbf{y})_i}
 
+    The mAP of Eq. 6 is the mean over classes, for scores of shape (classes, examples). Explained in chapter 1.
+
     Parameters
     ----------
     scores : Tensor, shape (..., n)
         Any float or integer dtype; larger is better.
     relevance : Tensor of bool, shape (..., n)
-        Numbers that are exactly 0 or 1 will do.
+        Which items are relevant. Numbers that are exactly 0 or 1 are accepted, too.
+    k : int, optional
+        Only the ranks up to k count (AP@K). Default: all.
     where : Tensor of bool, shape (..., n), optional
         Items that take part. Default: all.
-    ties : {"ordinal", "pessimistic", "optimistic", "expected"}
-        Order of tied items: by position; relevant ones last; relevant ones first; the mean over all orders.
-    k : int, optional
-        Only the ranks up to k count (AP@K); it is divided by the number of all relevant items still. Default: all.
+    ties : {"expected", "ordinal", "pessimistic", "optimistic"}
+        What items of equal score are worth: the mean over all their orders; their order by position; relevant items
+        last; relevant items first. The first does not depend on the order of the items.
+    normalize : {"relevant", "min"}
+        What the sum is divided by: R, the number of relevant items, or min(R, k), with which AP@K can always reach 1.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1]; float64 for float64 scores, else float32; nan for queries without a relevant item.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For scores that :func:`rankedu.rank` refuses, a relevance of another shape or other than 0 and 1, k < 1, or an
+        unknown word.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        Once, if queries have no relevant item.
 
     Notes
     -----
-    Returns Tensor, shape (...): in [0, 1], float64 for float64 scores and else float32; nan, and one warning, for
-    queries without a relevant item. O(n log n). Eq. 6's mAP is the mean over classes, of scores (classes, examples).
-    "expected" is exact: a tied group of g items, p of them relevant, that follows s items, t of them relevant, adds
+    The time is O(n log n). In expectation, a group of g tied items, p of them relevant, that follows s items, t of them
+    relevant, adds
 
-    .. math:: \sum_{k=1}^{g} \frac{p}{g} \cdot \frac{t + 1 + (k - 1)\frac{p - 1}{g - 1}}{s + k}.
+    .. math:: \sum_{j=1}^{g} \frac{p}{g} \cdot \frac{t + 1 + (j - 1)\frac{p - 1}{g - 1}}{s + j}.
 
-    Explained in chapter 1. Raises ValueError or TypeError as :func:`rankedu.rank`; also for a relevance of another
-    shape or neither 0 nor 1, or an unknown ``ties``.
-    Source: RaMBO Eq. 3; RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 6; RaMBO Eq. 21.
+    scikit-learn's ``average_precision_score`` is none of the four: it takes the precision at the end of each group,
+    (t + p)/(s + g), for all p items of the group. Without ties all agree.
 
+    References
+    ----------
+    RaMBO Eq. 3; RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 6; RaMBO Eq. 21.
+
+    Examples
+    --------
+    >>> import torch
     >>> relevance = torch.tensor([False, True, True, False])
     >>> average_precision(torch.tensor([0.9, 0.8, 0.7, 0.1]), relevance)
     tensor(0.5833)
@@ -77,106 +93,198 @@ def average_precision(
     >>> [round(average_precision(tied, relevance, ties=t).item(), 4) for t in ("pessimistic", "expected", "optimistic")]
     [0.4167, 0.6806, 1.0]
     """
-    check_choice(ties, ("ordinal", "pessimistic", "optimistic", "expected"), name="ties")
-    positive = relevant_items(scores, relevance, where)
-    order = descending(scores, where)
-    positive_here = order.arrange(positive)
-    here = torch.ones_like(positive) if where is None else order.arrange(where)
-    ranks, hits = here.cumsum(-1), positive_here.cumsum(-1)
-    weight = positive_here.double()
-    if ties != "ordinal":
-        above, positives_above = order.at_first(ranks - here.long()), order.at_first(hits - positive_here.long())
-        size, positives = order.at_last(ranks) - above, order.at_last(hits) - positives_above
-        if ties == "expected":
-            weight = here * positives.double() / size.clamp(min=1)
-            hits = positives_above + 1 + (ranks - above - 1) * (positives - 1).double() / (size - 1).clamp(min=1)
-        elif ties == "optimistic":
-            ranks = above + hits - positives_above
-        else:
-            ranks = above + hits - positives_above + size - positives
-    if k is not None:
-        weight = weight * (ranks <= check_k(k))
-    count = positive.sum(-1)
-    total = (weight * hits / ranks.clamp(min=1)).sum(-1)
-    return per_query(total / count, count > 0, scores, why=NONE)
+    check_choice(normalize, ("relevant", "min"), name="normalize")
+    return _value(scores, relevance, where, ties, lambda groups: ap(groups, _checked(k), normalize == "min"))
 
 
-def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-    r"""Average precision cut off at R, the number of relevant items (mAP@R is its mean over queries).
+def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, ties: str = "expected") -> Tensor:
+    r"""Average the precision like AP, down to rank R, the number of relevant items (mAP@R is its mean over queries).
 
     .. math:: \frac{1}{R} \sum_{i \in \mathrm{rel},\, \mathbf{rk}(\mathbf{y})_i \le R}
               \frac{\mathbf{rk}(\mathbf{y}^+)_i}{\mathbf{rk}(\mathbf{y})_i}
 
-    Shapes, value, cost and errors as :func:`average_precision`. Ties go by position. Explained in chapter 1.
+    Parameters, value, errors and warnings are those of :func:`average_precision`. Explained in chapter 1.
 
+    Examples
+    --------
+    >>> import torch
     >>> map_at_r(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]))
     tensor(0.5000)
     """
-    ranks, count = _found(scores, relevance, where)
-    total = (rank_among(scores, ranks <= count.unsqueeze(-1)) / ranks).sum(-1)
-    return per_query(total / count, count > 0, scores, why=NONE)
+    return _value(scores, relevance, where, ties, lambda groups: ap(groups, groups.size))
 
 
-def recall_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
-    """Is a relevant item among the k best? 1 or 0 for each query; R@K (Eq. 8) is the mean, others call it hit rate.
+def recall_at_k(
+    scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None, ties: str = "expected"
+) -> Tensor:
+    """Return 1 if a relevant item is among the k best, else 0 (R@K is the mean over queries, also called hit rate).
 
-    Shapes, cost and errors as :func:`average_precision`, and ValueError for k < 1; k may exceed n. Queries without a
-    relevant item get nan, where Eq. 7 has 0. Ties go by position. Explained in chapter 1.
-    Source: RaMBO Eq. 7.
+    Parameters, value, errors and warnings are those of :func:`average_precision`; k may exceed n. Of tied items the
+    value is a probability. Queries without a relevant item get nan, where Eq. 7 has 0. Explained in chapter 1.
 
+    References
+    ----------
+    RaMBO Eq. 7.
+
+    Examples
+    --------
+    >>> import torch
     >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([False, True, False])
-    >>> recall_at_k(scores, relevance, k=1), recall_at_k(scores, relevance, k=2)
-    (tensor(0.), tensor(1.))
+    >>> [recall_at_k(y, relevance, k=2).item() for y in (scores, scores.flip(0), 0 * scores)]
+    [1.0, 1.0, 0.6666666865348816]
     """
-    ranks, count = _found(scores, relevance, where)
-    return per_query((ranks <= check_k(k)).any(-1).double(), count > 0, scores, why=NONE)
+    check_k(k)
+    return _value(scores, relevance, where, ties, lambda groups: hit(groups, k))
 
 
-def recall_share_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
-    """Which share of the relevant items is among the k best? The recall of information retrieval.
+def recall_share_at_k(
+    scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None, ties: str = "expected"
+) -> Tensor:
+    """Compute the share of the relevant items that is among the k best: the recall of information retrieval.
 
-    All else as :func:`recall_at_k`, the hit rate. Explained in chapter 1.
+    Parameters, value, errors and warnings are those of :func:`average_precision`. Explained in chapter 1.
 
+    Examples
+    --------
+    >>> import torch
     >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([True, False, True])
     >>> recall_share_at_k(scores, relevance, k=1), recall_at_k(scores, relevance, k=1)
     (tensor(0.5000), tensor(1.))
     """
-    ranks, count = _found(scores, relevance, where)
-    return per_query((ranks <= check_k(k)).sum(-1).double() / count, count > 0, scores, why=NONE)
+    check_k(k)
+    return _value(scores, relevance, where, ties, lambda groups: found(groups, k) / groups.size)
 
 
-def precision_at_k(scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None) -> Tensor:
-    """Share of relevant items among the k best.
+def precision_at_k(
+    scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None, ties: str = "expected"
+) -> Tensor:
+    """Compute the share of relevant items among the k best; it is a share of k also where k exceeds n.
 
-    All else as :func:`recall_at_k`; where k exceeds n, the share is of k all the same. Explained in chapter 1.
-    Source: RaMBO Eq. 5.
+    Parameters, value, errors and warnings are those of :func:`average_precision`. Explained in chapter 1.
 
+    References
+    ----------
+    RaMBO Eq. 5.
+
+    Examples
+    --------
+    >>> import torch
     >>> precision_at_k(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]), k=2)
     tensor(0.5000)
     """
-    ranks, count = _found(scores, relevance, where)
-    return per_query((ranks <= check_k(k)).sum(-1).double() / k, count > 0, scores, why=NONE)
+    check_k(k)
+    return _value(scores, relevance, where, ties, lambda groups: precision(groups, k))
 
 
-def r_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-    """Share of relevant items among the R best, R being their number.
+def r_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, ties: str = "expected") -> Tensor:
+    """Compute the share of relevant items among the R best, where R is their number; it equals the recall share at R.
 
-    All else as :func:`map_at_r`. At k = R precision and the share that recall counts are one. Explained in chapter 1.
+    Parameters, value, errors and warnings are those of :func:`average_precision`. Explained in chapter 1.
 
+    Examples
+    --------
+    >>> import torch
     >>> r_precision(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]))
     tensor(0.5000)
     """
-    ranks, count = _found(scores, relevance, where)
-    return per_query((ranks <= count.unsqueeze(-1)).sum(-1).double() / count, count > 0, scores, why=NONE)
+    return _value(scores, relevance, where, ties, lambda groups: found(groups, groups.size) / groups.size)
 
 
-def reciprocal_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-    """One over the rank of the best relevant item (MRR is its mean over queries).
+def reciprocal_rank(
+    scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, ties: str = "expected"
+) -> Tensor:
+    """Compute one over the rank of the best relevant item (MRR is its mean over queries).
 
-    All else as :func:`map_at_r`. Explained in chapter 1.
+    Parameters, value, errors and warnings are those of :func:`average_precision`. Explained in chapter 1.
 
+    Examples
+    --------
+    >>> import torch
     >>> reciprocal_rank(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([False, True, True]))
     tensor(0.5000)
     """
-    ranks, count = _found(scores, relevance, where)
-    return per_query(1 / ranks.amin(-1), count > 0, scores, why=NONE)
+    return _value(scores, relevance, where, ties, mrr)
+
+
+def _value(
+    scores: Tensor, relevance: Tensor, where: Tensor | None, ties: str, formula: Callable[[Groups], Floats]
+) -> Tensor:
+    positive = relevant_items(scores, relevance, where)
+    groups = rank_lists(scores, array(positive), where, ties).groups()
+    with np.errstate(invalid="ignore"):
+        return per_query(formula(groups), scores, why="have no relevant item")
+
+
+def _checked(k: int | None) -> int | None:
+    return None if k is None else check_k(k)
+
+
+# The formulas: groups of equal scores → the expected value of each query, nan for a query without a relevant item.
+
+
+def precisions(groups: Groups, depth: Depth = None) -> Floats:
+    """Add up, over the relevant items down to ``depth``, the expected precision at their ranks."""
+    group, step, place = groups.places(depth)
+    share = groups.hits / groups.tied
+    growth = (groups.hits - 1) / np.maximum(groups.tied - 1, 1)  # of the other relevant items, per place
+    return groups.total(share[group] * (groups.before[group] + 1 + step * growth[group]) / place, group)
+
+
+def ap(groups: Groups, depth: Depth = None, at_most_k: bool = False) -> Floats:
+    """Compute the average precision; with ``at_most_k`` the divisor is no larger than the depth."""
+    return precisions(groups, depth) / (np.minimum(groups.size, depth) if at_most_k and depth else groups.size)
+
+
+def found(groups: Groups, depth: Depth) -> Floats:
+    """Count the relevant items down to ``depth``."""
+    return groups.total(groups.hits * (groups.within(depth) / groups.tied))
+
+
+def precision(groups: Groups, k: int) -> Floats:
+    """Compute the precision at k."""
+    return np.where(groups.size > 0, found(groups, k) / k, np.nan)
+
+
+def hit(groups: Groups, k: int) -> Floats:
+    """Compute the probability that one of the first k is relevant: hypergeometric where the best group reaches over k.
+
+    With c of the group's g places among the first k, all of them are irrelevant with probability C(g − p, c) / C(g, c).
+    """
+    best = np.flatnonzero(groups.before == 0)
+    count, tied, hits = groups.within(k)[best], groups.tied[best], groups.hits[best]
+    values = np.where(count + hits > tied, 1.0, 0.0)
+    for i in np.flatnonzero((count > 0) & (values == 0)):
+        values[i] = _hit(int(count[i]), int(tied[i]), int(hits[i]))
+    return _of_best(groups, best, values)
+
+
+@lru_cache(1 << 16)
+def _hit(count: int, tied: int, hits: int) -> float:
+    few, many = sorted((count, hits))  # C(g − p, c) / C(g, c) = C(g − c, p) / C(g, p)
+    step = np.arange(few)
+    return 1 - float(np.prod((tied - many - step) / (tied - step)))
+
+
+def mrr(groups: Groups) -> Floats:
+    """Compute the expected reciprocal of the best relevant item's rank."""
+    best = np.flatnonzero(groups.before == 0)
+    above, tied, hits = groups.above[best], groups.tied[best], groups.hits[best]
+    values = 1 / (above + 1.0)
+    for i in np.flatnonzero(tied > hits):
+        values[i] = _reciprocal(int(above[i]), int(tied[i]), int(hits[i]))
+    return _of_best(groups, best, values)
+
+
+@lru_cache(1 << 16)
+def _reciprocal(above: int, tied: int, hits: int) -> float:
+    step = np.arange(tied - hits + 1)
+    share = hits / (tied - step)  # probability of a relevant item at this step if none came before
+    none_before = np.cumprod(np.concatenate([[1.0], 1 - share[:-1]]))
+    return float((none_before * share / (above + 1 + step)).sum())
+
+
+def _of_best(groups: Groups, best: Ints, values: Floats) -> Floats:
+    """Give each query the value of its best group."""
+    found = np.full(len(groups.size), np.nan)
+    found[groups.query[best]] = values
+    return found

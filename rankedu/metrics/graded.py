@@ -1,61 +1,126 @@
 """Metrics that compare a ranking with graded gains, or with another ranking."""
 
-import torch
+import numpy as np
 from torch import Tensor
 
-from rankedu.checks import as_graded, check_k, check_like, check_not_nan, check_values, check_where
-from rankedu.metrics.binary import per_query
+from rankedu.checks import check_k, check_like, check_not_nan, check_values, check_where
+from rankedu.metrics._ranking import Floats, Ranking, array, check_grades, numbers, per_query, rank_lists
 from rankedu.ranks import rank
 
+__all__ = ["ndcg", "spearman"]
 
-def ndcg(scores: Tensor, gains: Tensor, *, where: Tensor | None = None, k: int | None = None) -> Tensor:
-    r"""Discounted cumulative gain, relative to the best that an order can reach.
+
+def ndcg(
+    scores: Tensor, gains: Tensor, k: int | None = None, *, where: Tensor | None = None, ties: str = "expected"
+) -> Tensor:
+    r"""Compute the discounted cumulative gain, relative to the best that an order can reach.
 
     .. math:: \mathrm{DCG}(\mathbf{y}) = \sum_i \frac{\mathrm{gain}_i}{\log_2(1 + \mathbf{rk}(\mathbf{y})_i)}, \qquad
               \mathrm{NDCG}(\mathbf{y}) = \frac{\mathrm{DCG}(\mathbf{y})}{\mathrm{DCG}(\mathbf{gain})}
 
-    The gains, (..., n), are finite and ≥ 0, of any dtype; for levels of relevance usually ``2.0**levels - 1``. With
-    ``k``, only ranks up to k count. Shapes, value, ties, cost and errors as :func:`average_precision`; nan, and one
-    warning, for queries all of whose gains are 0. Explained in chapter 1.
-    Source: HAPPIER Sec. 4.1.
+    Explained in chapter 1.
 
+    Parameters
+    ----------
+    scores, k, where, ties
+        As for :func:`average_precision`; among tied items "optimistic" and "pessimistic" are orders by gain.
+    gains : Tensor, shape (..., n)
+        Finite and ≥ 0, of any dtype; for levels of relevance usually ``2.0**levels - 1``.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1]; float64 for float64 scores, else float32; nan for queries whose gains are all 0.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`average_precision`, and for gains of another shape, negative ones, or such that are not finite.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        Once, if queries have no gain above 0.
+
+    References
+    ----------
+    HAPPIER Sec. 4.1.
+
+    Examples
+    --------
+    >>> import torch
     >>> levels = torch.tensor([0, 2, 1])
     >>> ndcg(torch.tensor([0.9, 0.8, 0.7]), 2.0**levels - 1)
     tensor(0.6590)
     """
-    check_values(scores)
-    gains = as_graded(gains, scores, where, name="gains", hint="a level l gains 2**l - 1; 0 is of no use")
-    reached, best = _dcg(scores, gains, where, k), _dcg(gains, gains, where, k)
-    ratio = (reached / best).clamp(max=1.0)  # rounding alone can pass the bound, as it can in spearman
-    return per_query(ratio, best > 0, scores, why="have no gain above 0")
+    k = None if k is None else check_k(k)
+    grades = check_grades(gains, scores, where, name="gains", hint="a level l gains 2**l - 1; 0 is of no use")
+    ranking = rank_lists(scores, grades, where, ties)
+    return per_query(ratio_of_gains(ranking, k), scores, why="have no gain above 0")
 
 
-def _dcg(scores: Tensor, gains: Tensor, where: Tensor | None, k: int | None) -> Tensor:
-    ranks = rank(scores, where=where)
-    counts = ranks > 0 if k is None else (ranks > 0) & (ranks <= check_k(k))
-    return (counts * gains / torch.log2(1.0 + ranks.clamp(min=1).double())).sum(-1)
+def ratio_of_gains(ranking: Ranking, k: int | None = None) -> Floats:
+    """Compute NDCG with the grades as gains: each of the tied items gets the mean gain of its group."""
+    groups = ranking.groups()
+    mean = np.add.reduceat(ranking.grade, groups.first) / groups.tied if len(groups.first) else groups.hits
+    group, _, place = groups.places(k)
+    reached = groups.total(mean[group] / np.log2(1.0 + place), group)
+    order = np.lexsort((-ranking.grade, ranking.query))
+    place = numbers(ranking.query, groups.size) + 1
+    gained = ranking.grade[order] / np.log2(1.0 + place)
+    best = np.bincount(ranking.query, gained if k is None else gained * (place <= k), ranking.queries)
+    with np.errstate(invalid="ignore"):
+        return np.minimum(reached / best, 1.0)  # rounding could pass the bound
 
 
 def spearman(scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> Tensor:
-    """Correlate the ranks of the scores with the ranks of the target, of the same shape (Spearman's ρ).
+    """Correlate the ranks of the scores with the ranks of the target (Spearman's ρ).
 
-    A value in [−1, 1] for each query, float64 for float64 scores and else float32; nan, and one warning, where all
-    scores, or all targets, are equal. O(n log n). Tied items share the mean of their ranks, as in SciPy. Errors as of
-    :func:`rankedu.rank`, for the scores and for the target. Explained in chapter 1.
-    Source: RaMBO Sec. 1.
+    Tied items share the mean of their ranks, as in SciPy, so the order of the items does not matter. The time is
+    O(n log n). Explained in chapter 1.
 
+    Parameters
+    ----------
+    scores, target : Tensor, shape (..., n)
+        Any float or integer dtype.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. Default: all.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [−1, 1]; float64 for float64 scores, else float32; nan where all scores, or all targets, are equal.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`rankedu.rank`, for the scores and for the target.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        Once, if queries have fewer than two distinct ranks.
+
+    References
+    ----------
+    RaMBO Sec. 1.
+
+    Examples
+    --------
+    >>> import torch
     >>> spearman(torch.tensor([0.1, 0.5, 0.9]), torch.tensor([1, 3, 2]))
     tensor(0.5000)
     """
     check_target(scores, target, where)
-    x, y = _centred_ranks(scores, where), _centred_ranks(target, where)
-    spread = ((x * x).sum(-1) * (y * y).sum(-1)).sqrt()
-    correlation = ((x * y).sum(-1) / spread).clamp(-1.0, 1.0)
-    return per_query(correlation, spread > 0, scores, why="have fewer than two distinct ranks")
+    x, y = (_centred_ranks(values, where) for values in (scores, target))
+    spread = np.sqrt((x * x).sum(1) * (y * y).sum(1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = np.where(spread > 0, np.clip((x * y).sum(1) / spread, -1.0, 1.0), np.nan)
+    return per_query(correlation, scores, why="have fewer than two distinct ranks")
 
 
 def check_target(scores: Tensor, target: Tensor, where: Tensor | None) -> None:
-    """Two lists that can be ranked, of one shape."""
+    """Check two lists of one shape that can be ranked."""
     check_values(scores)
     check_values(target, name="target")
     check_like(target, scores, name="target")
@@ -65,12 +130,13 @@ def check_target(scores: Tensor, target: Tensor, where: Tensor | None) -> None:
 
 
 def fractional_ranks(scores: Tensor, where: Tensor | None) -> Tensor:
-    """Ranks in float64, tied items share the mean of theirs; 0 outside ``where``."""
+    """Rank in float64, where tied items share the mean of their ranks; 0 outside ``where``."""
     return (rank(scores, where=where, ties="min") + rank(scores, where=where, ties="max")).double() / 2
 
 
-def _centred_ranks(scores: Tensor, where: Tensor | None) -> Tensor:
-    """Fractional ranks less their mean; 0 outside ``where``."""
-    ranks = fractional_ranks(scores, where)
-    count = (ranks > 0).sum(-1, keepdim=True).double()
-    return (ranks - (count + 1) / 2).masked_fill(ranks == 0, 0.0)
+def _centred_ranks(scores: Tensor, where: Tensor | None) -> Floats:
+    """Compute twice the fractional ranks less their mean, (Q, n); 0 outside ``where``."""
+    doubled = rank(scores, where=where, ties="min") + rank(scores, where=where, ties="max")
+    ranks = array(doubled).reshape(-1, scores.shape[-1]).astype(np.float64)
+    centred: Floats = (ranks - ((ranks > 0).sum(1, keepdims=True) + 1)) * (ranks > 0)
+    return centred

@@ -1,163 +1,324 @@
 """Metrics of a ranking whose items are more or less relevant: H-AP, set intersections, and AP by level."""
 
+from collections.abc import Iterator
+from functools import lru_cache
+
+import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu.checks import as_graded, check_like
+from rankedu.checks import check_like, check_values, check_where
 from rankedu.hierarchy import check_levels, check_n_levels
-from rankedu.metrics.binary import per_query
-from rankedu.ranks import Descending, descending
+from rankedu.metrics._ranking import (
+    Bools,
+    Floats,
+    Groups,
+    Ints,
+    Ranking,
+    array,
+    check_grades,
+    numbers,
+    per_query,
+    rank_lists,
+)
+from rankedu.metrics.binary import ap, precisions
+
+__all__ = [
+    "average_precision_per_level",
+    "average_set_intersection",
+    "hierarchical_average_precision",
+    "hierarchical_rank",
+]
+
+#: Relevances that differ by less, relative to the larger one, are equal but for rounding.
+ROUNDING = 1e-12
 
 
-def hierarchical_rank(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
+def hierarchical_rank(
+    scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, ties: str = "expected"
+) -> Tensor:
     r"""Count the items ranked at or above each item, each by the relevance that the two have in common.
 
     .. math:: \mathcal{H}\text{-}\mathrm{rank}(k) = \mathrm{rel}(k)
               + \sum_{j : s_j > s_k} \min(\mathrm{rel}(k), \mathrm{rel}(j))
 
+    Explained in chapter 13.
+
     Parameters
     ----------
-    scores, where
-        As :func:`average_precision`.
+    scores, where, ties
+        As for :func:`average_precision`; among tied items "optimistic" and "pessimistic" are orders by relevance.
     relevance : Tensor, shape (..., n)
         Finite and ≥ 0, any dtype, e.g. of :func:`rankedu.hierarchy.relevance`.
 
-    Notes
-    -----
-    Returns Tensor of float64, shape (..., n): at most rank(k) · rel(k), which it is if no item above k is less
-    relevant; 0 outside ``where``. With binary relevance it is the rank among the relevant items. O(n log n + L n) for L
-    distinct relevances in a row. Ties go by position. Explained in chapter 13.
-    Raises ValueError or TypeError as :func:`rankedu.rank`, and for a relevance of another shape, < 0 or not finite.
-    Source: HAPPIER Eq. 2; HAPPIER Fig. 3.
+    Returns
+    -------
+    Tensor, shape (..., n)
+        At most rank(k) · rel(k), which it is if no item above k is less relevant; 0 outside ``where``; float64 for
+        float64 scores, else float32. With binary relevance it is the rank among the relevant items.
 
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`rankedu.rank`, and for a relevance of another shape, negative or not finite.
+
+    References
+    ----------
+    HAPPIER Eq. 2; HAPPIER Fig. 3.
+
+    Examples
+    --------
     >>> scores = torch.tensor([0.9, 0.8])
     >>> hierarchical_rank(scores, torch.tensor([2 / 3, 1]))  # the second: 5/3
-    tensor([0.6667, 1.6667], dtype=torch.float64)
+    tensor([0.6667, 1.6667])
     >>> hierarchical_rank(scores, torch.tensor([1 / 3, 1]))  # the second: 4/3
-    tensor([0.3333, 1.3333], dtype=torch.float64)
+    tensor([0.3333, 1.3333])
     """
-    order, _, sorted_relevance, scale = _arrange(scores, relevance, where)
-    return order.restore(_common_sums(sorted_relevance)) * scale
+    ranking = _ranking(scores, relevance, where, ties)
+    n = scores.shape[-1]
+    ranks = np.zeros((ranking.queries, n))
+    for step, member, groups in nested(ranking):
+        among = np.repeat(groups.before + (groups.hits + 1) / 2, groups.hits)
+        query = ranking.query[member]
+        ranks[query, ranking.item[member]] += step[query] * among
+    dtype = torch.float64 if scores.dtype == torch.float64 else torch.float32
+    return torch.from_numpy(ranks.astype(str(dtype)[6:])).reshape(scores.shape).to(scores.device)
 
 
-def hierarchical_average_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-    r"""Average precision for graded relevance (H-AP).
+def hierarchical_average_precision(
+    scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, ties: str = "expected"
+) -> Tensor:
+    r"""Compute the average precision for graded relevance (H-AP).
 
     .. math:: \mathcal{H}\text{-}\mathrm{AP} = \frac{1}{\sum_k \mathrm{rel}(k)}
               \sum_{k : \mathrm{rel}(k) > 0} \frac{\mathcal{H}\text{-}\mathrm{rank}(k)}{\mathbf{rk}(\mathbf{y})_k}
 
+    Explained in chapter 13.
+
     Parameters
     ----------
-    scores, relevance, where
-        As :func:`hierarchical_rank`; the scale of the relevance does not matter.
+    scores, relevance, where, ties
+        As for :func:`hierarchical_rank`; the scale of the relevance does not matter.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1], 1 if and only if the ranking is sorted by relevance; float64 for float64 scores, else float32; nan
+        for queries without a relevance above 0. With binary relevance it is :func:`average_precision`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`hierarchical_rank`.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        Once, if queries have no relevance above 0.
 
     Notes
     -----
-    Returns Tensor, shape (...): in [0, 1], 1 if and only if the ranking is sorted by relevance; float64 for float64
-    scores and else float32; nan, and one warning, for queries without a relevance above 0. With binary relevance it is
-    :func:`~rankedu.metrics.average_precision`. Else as :func:`hierarchical_rank`. Explained in chapter 13.
-    Source: HAPPIER Eq. 1; HAPPIER Eq. 3.
+    H-AP is computed as a sum over nested sets: each distinct relevance adds its step times the sum of the precisions
+    within the set of items that have at least this relevance. The time is O(n log n + L n) for L distinct relevances;
+    relevances that differ by rounding only (by less than 1e-12 of their size) are one.
 
+    References
+    ----------
+    HAPPIER Eq. 1; HAPPIER Eq. 3.
+
+    Examples
+    --------
     >>> relevance = torch.tensor([1.0, 2 / 3, 0.0, 1 / 3])
     >>> hierarchical_average_precision(torch.tensor([0.9, 0.8, 0.1, 0.7]), relevance)
     tensor(1.)
     >>> hierarchical_average_precision(torch.tensor([0.8, 0.9, 0.7, 0.1]), relevance)
     tensor(0.8750)
     """
-    _, here, sorted_relevance, _ = _arrange(scores, relevance, where)
-    ranks = here.cumsum(-1).clamp(min=1)
-    total = sorted_relevance.sum(-1)
-    value = (_common_sums(sorted_relevance) / ranks).sum(-1) / total
-    return per_query(value.clamp(max=1.0), total > 0, scores, why="have no relevance above 0")  # 1 but for rounding
+    ranking = _ranking(scores, relevance, where, ties)
+    return per_query(h_ap(ranking), scores, why="have no relevance above 0")
 
 
-def _arrange(scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Descending, Tensor, Tensor, Tensor]:
-    """Check; sort by score: who takes part, and the relevance as a share of the row's largest; and that largest."""
-    order = descending(scores, where)
-    graded = as_graded(relevance, scores, where)
-    largest = graded.amax(-1, keepdim=True)
-    graded = graded / torch.where(largest > 0, largest, 1.0)
-    here = torch.ones_like(order.first) if where is None else order.arrange(where)
-    return order, here, order.arrange(graded), largest
+def _ranking(scores: Tensor, relevance: Tensor, where: Tensor | None, ties: str) -> Ranking:
+    return rank_lists(scores, check_grades(relevance, scores, where), where, ties)
 
 
-def _common_sums(relevance: Tensor) -> Tensor:
-    r"""For every place k of each row: :math:`\sum_{j \le k} \min(\mathrm{rel}_k, \mathrm{rel}_j)`.
+def nested(ranking: Ranking) -> Iterator[tuple[Floats, Bools, Groups]]:
+    """Go through the sets of items that have at least so large a grade: the grade's step per query, and the set."""
+    query, grade = ranking.query, ranking.grade
+    order = np.lexsort((grade, query))
+    ascending = grade[order]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (query[1:] != query[:-1]) | (ascending[1:] > ascending[:-1] * (1 + ROUNDING))
+    size = np.bincount(query, minlength=ranking.queries)
+    start = np.cumsum(size) - size
+    distinct = np.cumsum(new)
+    number = np.empty(len(order), np.int64)
+    number[order] = distinct - distinct[start[query]]  # of the grade among those of the query, from 0
+    below = np.zeros(ranking.queries)
+    for t in range(number.max(initial=-1) + 1):
+        these = new & (number[order] == t)
+        value = below.copy()
+        value[query[these]] = ascending[these]
+        member = number >= t
+        yield value - below, member, ranking.groups(member)
+        below = value
 
-    The sets {rel ≥ r_1} ⊃ {rel ≥ r_2} ⊃ … one by one; in a set, places are ranked by a cumulative sum.
-    """
-    sums, below = torch.zeros_like(relevance), torch.zeros_like(relevance[..., :1])
-    while (members := relevance > below).any():
-        step = relevance.masked_fill(~members, torch.inf).amin(-1, keepdim=True)
-        step = torch.where(step.isinf(), below, step)
-        sums += (step - below) * members * members.cumsum(-1)
-        below = step
-    return sums
+
+def h_ap(ranking: Ranking) -> Floats:
+    """Compute H-AP with the grades as relevances; nan for a query without items."""
+    total = np.zeros(ranking.queries)
+    for step, _, groups in nested(ranking):
+        total += step * precisions(groups)
+    with np.errstate(invalid="ignore"):
+        return np.minimum(total / np.bincount(ranking.query, ranking.grade, ranking.queries), 1.0)
 
 
-def average_set_intersection(scores: Tensor, levels: Tensor, *, where: Tensor | None = None) -> Tensor:
+def average_set_intersection(
+    scores: Tensor, levels: Tensor, *, where: Tensor | None = None, ties: str = "expected"
+) -> Tensor:
     r"""Compare the levels found in the top k with those of the ideal top k, averaged over k (ASI@R).
 
     .. math:: \mathrm{ASI} = \frac{1}{R} \sum_{k=1}^{R} \frac{1}{k} \sum_{v \ge 1}
               \min(|\mathrm{top}_k \cap \Omega^{(v)}|, |\mathrm{ideal}_k \cap \Omega^{(v)}|),
               \qquad R = |\Omega^{(\ge 1)}|
 
-    The levels are int, of shape (..., n); 0 is nothing in common with the query. The rest is as for
-    :func:`average_precision`. Returns Tensor, shape (...): in [0, 1], 1 if and only if the ranking is sorted by level;
-    float64 for float64 scores and else float32; nan, and one warning, for queries without an item of level 1 or more.
-    O(n log n + L n). Ties go by position. Explained in chapter 13.
-    Raises ValueError or TypeError as :func:`rankedu.rank`; also for levels of another shape, negative or not integer.
-    Source: HAPPIER Sec. 4.1.
+    Explained in chapter 13.
 
+    Parameters
+    ----------
+    scores, where, ties
+        As for :func:`average_precision`; among tied items "optimistic" and "pessimistic" are orders by level.
+    levels : Tensor of int, shape (..., n)
+        0 is nothing in common with the query.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1], 1 if and only if the ranking is sorted by level; float64 for float64 scores, else float32; nan for
+        queries without an item of level 1 or more.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`rankedu.rank`, and for levels of another shape, negative or not integer.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        Once, if queries have no item of level 1 or more.
+
+    References
+    ----------
+    HAPPIER Sec. 4.1.
+
+    Examples
+    --------
     >>> levels = torch.tensor([2, 1, 0])
     >>> average_set_intersection(torch.tensor([0.9, 0.8, 0.7]), levels)
     tensor(1.)
     >>> average_set_intersection(torch.tensor([0.8, 0.9, 0.7]), levels)  # (0/1 + 2/2) / 2
     tensor(0.5000)
     """
-    here, sorted_levels = _arrange_levels(scores, levels, where)
-    depth = here.cumsum(-1)
-    common, above = torch.zeros_like(depth), torch.zeros_like(depth[..., :1])  # above: items of a finer level
-    for level in filter(None, sorted_levels.unique().flip(0).tolist()):
-        found = (sorted_levels == level).cumsum(-1)
-        count = found[..., -1:]
-        ideal = torch.minimum((depth - above).clamp(min=0), count)
-        common += torch.minimum(found, ideal)
-        above = above + count
-    counts = here & (depth <= above)
-    total = (counts * common / depth.clamp(min=1).double()).sum(-1)
-    reach = above.squeeze(-1)
-    return per_query(total / reach, reach > 0, scores, why="have no item of level 1 or more")
+    ranking = _of_levels(scores, levels, where, ties)
+    return per_query(asi(ranking), scores, why="have no item of level 1 or more")
+
+
+def asi(ranking: Ranking) -> Floats:
+    """Compute ASI with the grades as levels; nan for a query without items."""
+    groups = ranking.groups()
+    depth = numbers(ranking.query, groups.size) + 1  # 1 … R of each query
+    room = max(int(x.max(initial=0)) for x in (depth, groups.above)) + 1
+    at = np.searchsorted(groups.query * room + groups.above, ranking.query * room + depth - 1, side="right") - 1
+    reached = (at >= 0) & (groups.query[at] == ranking.query)  # otherwise all the depth is above the best group
+    tied = groups.tied[at]
+    within = np.minimum(depth - groups.above[at], tied)  # places of the group that are in the top k
+    finer = np.zeros(ranking.queries, np.int64)
+    common = np.zeros(len(depth))
+    for level in np.unique(ranking.grade)[::-1]:
+        of_level = ranking.grade == level
+        hits = np.add.reduceat(of_level, groups.first, dtype=np.int64)
+        size = np.bincount(ranking.query, of_level, ranking.queries).astype(np.int64)
+        so_far = np.cumsum(hits) - hits
+        before = so_far - so_far[np.searchsorted(groups.query, groups.query)]
+        ideal = np.clip(depth - finer[ranking.query], 0, size[ranking.query])
+        common += reached * _least(before[at], hits[at], tied, within, ideal)
+        finer += size
+    with np.errstate(invalid="ignore"):
+        return np.bincount(ranking.query, common / depth, ranking.queries) / groups.size
+
+
+def _least(before: Ints, hits: Ints, tied: Ints, within: Ints, ideal: Ints) -> Floats:
+    """Compute the mean of min(before + X, ideal), where X of the hits are among the first ``within`` of the tied."""
+    room = ideal - before
+    values: Floats = before + np.minimum(hits * (within / tied), room)
+    for i in np.flatnonzero((within < tied) & (room > 0) & (room < np.minimum(hits, within))):
+        values[i] = before[i] + _mean_of_least(int(hits[i]), int(tied[i]), int(within[i]), int(room[i]))
+    return values
+
+
+@lru_cache(1 << 16)
+def _mean_of_least(hits: int, tied: int, within: int, room: int) -> float:
+    """Compute the mean of min(X, room) for a hypergeometric X, from the ratios of its probabilities."""
+    x = np.arange(max(0, within - tied + hits), min(hits, within) + 1)
+    ratio = (hits - x) * (within - x) / ((x + 1.0) * (tied - hits - within + x + 1))
+    logarithm = np.concatenate([[0.0], np.cumsum(np.log(ratio[:-1]))])
+    probability = np.exp(logarithm - logarithm.max())
+    return float((probability * np.minimum(x, room)).sum() / probability.sum())
 
 
 def average_precision_per_level(
-    scores: Tensor, levels: Tensor, *, where: Tensor | None = None, n_levels: int | None = None
+    scores: Tensor,
+    levels: Tensor,
+    *,
+    where: Tensor | None = None,
+    n_levels: int | None = None,
+    ties: str = "expected",
 ) -> Tensor:
-    """Average precision at each level of a hierarchy: items of level l or finer are relevant; shape (..., L).
+    """Compute the average precision at each level of a hierarchy, where items of that level or finer are relevant.
 
-    From level 1, the coarsest, to L, the leaves; nan, and one warning, where no item reaches the level. L is
-    ``n_levels``, by default the largest level there is; ValueError for less. All else as
-    :func:`average_set_intersection`. Explained in chapter 13.
-    Source: HAPPIER Eq. 1; HAPPIER Sec. 4.1.
+    Explained in chapter 13.
 
+    Parameters
+    ----------
+    scores, levels, where, ties
+        As for :func:`average_set_intersection`.
+    n_levels : int, optional
+        L. Default: the largest level that occurs.
+
+    Returns
+    -------
+    Tensor, shape (..., L)
+        From level 1, the coarsest, to L, the leaves; nan where no item reaches the level.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`average_set_intersection`, and for less levels than occur.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        Once, if queries have no item of a level.
+
+    References
+    ----------
+    HAPPIER Eq. 1; HAPPIER Sec. 4.1.
+
+    Examples
+    --------
     >>> average_precision_per_level(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([1, 0, 2]))
     tensor([0.8333, 0.3333])
     """
-    here, sorted_levels = _arrange_levels(scores, levels, where)
-    ranks = here.cumsum(-1).clamp(min=1)
-    values = []
-    for level in range(1, check_n_levels(check_levels(levels), n_levels) + 1):
-        positive = sorted_levels >= level
-        within = positive.cumsum(-1)
-        values.append((positive * within / ranks.double()).sum(-1) / within[..., -1])
-    value = torch.stack(values, -1)
-    return per_query(value, ~value.isnan(), scores, why="and levels have no item of that level or finer")
+    ranking = _of_levels(scores, levels, where, ties)
+    n_levels = check_n_levels(check_levels(levels), n_levels)
+    with np.errstate(invalid="ignore"):
+        values = [ap(ranking.groups(ranking.grade >= level)) for level in range(1, n_levels + 1)]
+    return per_query(np.stack(values, 1), scores, why="and levels have no item of that level or finer")
 
 
-def _arrange_levels(scores: Tensor, levels: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Check; sort by score: who takes part, and the levels, 0 for those who do not."""
-    order = descending(scores, where)
+def _of_levels(scores: Tensor, levels: Tensor, where: Tensor | None, ties: str) -> Ranking:
+    check_values(scores)
+    check_where(where, scores)
     check_levels(levels)
     check_like(levels, scores, name="levels")
-    here = torch.ones_like(order.first) if where is None else order.arrange(where)
-    return here, order.arrange(levels.long()).masked_fill(~here, 0)
+    return rank_lists(scores, array(levels) if where is None else array(levels * where), where, ties)

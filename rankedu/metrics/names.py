@@ -1,14 +1,31 @@
 """Names of metrics, as people write them."""
 
 import re
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from rankedu.checks import did_you_mean
+from rankedu.metrics import binary, graded, hierarchical
 
 __all__ = ["Metric", "parse"]
 
-GRADED = ("h_ap", "asi", "ndcg")
-OF_ONE_LEVEL = ("recall", "recall_share", "precision", "average_precision", "map_at_r", "r_precision", "mrr")
+#: Metrics of one level: from groups of equal scores, and k, to the value of each query.
+OF_ONE_LEVEL: dict[str, Callable[..., Any]] = {
+    "recall": binary.hit,
+    "recall_share": lambda groups, k: binary.found(groups, k) / groups.size,
+    "precision": binary.precision,
+    "average_precision": binary.ap,
+    "ap_min": lambda groups, k: binary.ap(groups, k, at_most_k=True),
+    "map_at_r": lambda groups, k: binary.ap(groups, groups.size),
+    "r_precision": lambda groups, k: binary.found(groups, groups.size) / groups.size,
+    "mrr": lambda groups, k: binary.mrr(groups),
+}
+#: Metrics of all levels together, from a ranking graded by relevance, by level, and by gain.
+GRADED: dict[str, Callable[..., Any]] = {
+    "h_ap": lambda ranking, k: hierarchical.h_ap(ranking),
+    "asi": lambda ranking, k: hierarchical.asi(ranking),
+    "ndcg": graded.ratio_of_gains,
+}
 SPELLINGS = {
     "ap": "average_precision",
     "map": "average_precision",
@@ -20,23 +37,39 @@ SPELLINGS = {
     "p": "precision",
     **{kind.replace("_", ""): kind for kind in (*OF_ONE_LEVEL, *GRADED)},
 }
-NEEDS_K, TAKES_K = {"recall", "recall_share", "precision"}, {"average_precision", "ndcg"}
-KNOWN = "recall@K, recall_share@K, precision@K, ap, ap@K, map@r, r_precision, mrr, h_ap, asi, ndcg, ndcg@K"
+NEEDS_K, TAKES_K = {"recall", "recall_share", "precision", "ap_min"}, {"average_precision", "ndcg"}
+KNOWN = "recall@K, recall_share@K, precision@K, ap, ap@K, ap_min@K, map@r, r_precision, mrr, h_ap, asi, ndcg, ndcg@K"
 
 
 class Metric(NamedTuple):
-    """What a name asks for. Made by `parse`."""
+    """What a name means. Made by `parse`."""
 
     kind: str  #: The metric's own name: "average_precision", "recall" and so on.
     k: int | None  #: How many places count; None for all.
 
 
 def parse(metrics: object) -> dict[str, Metric]:
-    """Read names of metrics: from each, as it was written, to what it asks for.
+    """Read names of metrics; capitals, hyphens, spaces and underscores do not matter, and ``_at_`` is ``@``.
 
-    Capitals, hyphens, spaces and underscores do not matter, and ``_at_`` is ``@``. Raises TypeError for anything but a
-    tuple or list of names, ValueError for an unknown name.
+    Parameters
+    ----------
+    metrics : sequence of str
+        At least one name.
 
+    Returns
+    -------
+    dict of str to Metric
+        What each name means, by the name as it was written.
+
+    Raises
+    ------
+    TypeError
+        For anything but a tuple or list of names.
+    ValueError
+        For an unknown name.
+
+    Examples
+    --------
     >>> parse(["mAP", "hit-rate@10"])
     {'mAP': Metric(kind='average_precision', k=None), 'hit-rate@10': Metric(kind='recall', k=10)}
     """

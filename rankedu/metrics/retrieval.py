@@ -1,22 +1,28 @@
-"""Metrics of a whole test set: every query ranks the gallery, and no matrix of all similarities is ever made."""
+"""Metrics of a whole test set: every query ranks the gallery, a tile of queries at a time."""
 
 import math
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from rankedu import hierarchy
 from rankedu.checks import check_choice, check_count, check_rows, check_tensor, warn_caller
-from rankedu.hierarchy import FlatHierarchyWarning, warn_inverted
-from rankedu.metrics._formulas import Formulas, exactly
-from rankedu.metrics._processes import check_process_group, gather, refuse_copies
-from rankedu.metrics._relevant import SharedClasses, Tree
+from rankedu.metrics._identity import DuplicateItemsWarning, identify, warn_of_copies
+from rankedu.metrics._labels import Paths, Tags
+from rankedu.metrics._ranking import TIES, Floats, Ints, Ranking, UndefinedMetricWarning, array, rank_items
 from rankedu.metrics._similarities import Similarities, full_precision
-from rankedu.metrics._streaming import Where, stream
-from rankedu.metrics.binary import UndefinedMetricWarning
-from rankedu.metrics.names import parse
+from rankedu.metrics.names import GRADED, OF_ONE_LEVEL, Metric, parse
+
+__all__ = ["DuplicateItemsWarning", "RetrievalMetrics", "evaluate_retrieval"]
+
+Where = Tensor | Callable[[Tensor], Tensor] | None
+LIST = 1 << 17  # relevant items whose formulas are computed at once: their temporaries stay in the cache
 
 
 def evaluate_retrieval(
@@ -25,30 +31,41 @@ def evaluate_retrieval(
     *,
     gallery: Tensor | None = None,
     gallery_labels: Tensor | None = None,
+    ids: Tensor | None = None,
+    gallery_ids: Tensor | None = None,
     where: Where = None,
     similarity: str = "cosine",
     metrics: Sequence[str] = ("recall_at_1", "average_precision", "map_at_r"),
+    ties: str = "expected",
     alpha: float = 1.0,
     monotone: bool = False,
     chunk_size: int = 1024,
     device: torch.device | str | None = None,
     progress: bool = True,
-    distributed: bool = False,
+    **removed: Any,
 ) -> dict[str, Any]:
     r"""Rank the gallery by similarity for every query, and average the metrics over queries.
+
+    Explained in chapter 13.
 
     Parameters
     ----------
     embeddings : Tensor, shape (n, dim)
         The queries; float16 and bfloat16 are ranked in float32, which keeps their order without ties.
     labels : Tensor, shape (n,), (n, L) or (n, C)
-        int: classes, or paths from root to leaf (see :func:`rankedu.hierarchy.levels`), −1 below the end of a path; of
-        a table of words ``number_labels([read_labels(path)[0]])`` of :mod:`rankedu.files` makes them.
-        bool: which of C classes an item has; items that share one are relevant to each other.
+        int: classes, or paths from root to leaf (see :func:`rankedu.hierarchy.levels`); −1 is no label, and fills up
+        paths that end early. :func:`rankedu.files.number_labels` makes them from words.
+        bool: which of C tags an item has; items that share one are relevant to each other.
     gallery : Tensor, shape (g, dim), optional
-        The items to be ranked. Default: the queries, and no query ranks itself.
+        The items to be ranked. Default: the queries, and no query ranks itself. A gallery that equals the queries, row
+        by row and with the same labels, means the same.
     gallery_labels : Tensor, shape (g,), (g, L) or (g, C), optional
         Goes with ``gallery``.
+    ids : Tensor of int, shape (n,), optional
+        Which item each row is. An item is never its own partner: a query leaves out the item of the gallery with its
+        id, and of rows with the same id, for instance from a padded ``DistributedSampler``, only the first counts.
+    gallery_ids : Tensor of int, shape (g,), optional
+        Goes with ``gallery`` and ``ids``.
     where : Tensor of bool, shape (n, g), or callable, optional
         Which items are candidates of which query. A callable gets the numbers of some queries, (q,), and returns their
         rows, (q, g). Default: all.
@@ -56,26 +73,27 @@ def evaluate_retrieval(
         Largest cosine, largest dot product, or smallest distance first.
     metrics : sequence of str
         Of one level: "recall@K" (is one of the first K relevant? also called "hit_rate@K"), "recall_share@K" (how much
-        of what is relevant is among the first K), "precision@K", "ap", "ap@K", "map@r", "r_precision", "mrr". Of all
-        levels together: "h_ap", "asi", "ndcg", "ndcg@K" (gain :math:`2^l - 1`). "recall_at_1" and the like will do.
+        of what is relevant is among the first K), "precision@K", "ap", "ap@K", "ap_min@K" (divided by min(R, K)),
+        "map@r", "r_precision", "mrr". Of all levels together: "h_ap", "asi", "ndcg", "ndcg@K" (gain :math:`2^l - 1`).
+        "recall_at_1" and the like are accepted, too.
+    ties : {"expected", "ordinal", "pessimistic", "optimistic"}
+        What items of equal similarity are worth, see :func:`average_precision`. By default the order of the gallery
+        does not matter.
     alpha : float
         Exponent of the relevance (Eq. 4), for "h_ap".
     monotone : bool
-        The relevance that never inverts the order of levels (see :func:`rankedu.hierarchy.relevance`), for "h_ap".
+        Use the relevance that never inverts the order of levels (see :func:`rankedu.hierarchy.relevance`), for "h_ap".
     chunk_size : int
-        Queries in work at a time, at least a tile of up to 256. It changes memory and speed, and no bit of the result.
+        Queries in work at a time, at least a tile of up to 256. It changes memory and speed, not the result.
     device : torch.device or str, optional
         Where to compute. Default: where the embeddings are.
     progress : bool
         Show a progress bar when it takes more than two seconds (needs tqdm).
-    distributed : bool
-        In a torch.distributed process group: every process passes its own part of the queries (and of the gallery), and
-        computes the result of the whole, which is that of the parts concatenated by rank of the process.
 
     Returns
     -------
     dict
-        What was asked for, and what it is over:
+        The metrics, and what they are means of:
 
         ============================== ===================================================================
         a metric's name, as given      float, the mean over the queries; a metric of one level is that of
@@ -84,33 +102,47 @@ def evaluate_retrieval(
                                        many more have no relevant item there, and were left out
         ``"levels"``                   the same for each level, by its number from 1 to L: items of that
                                        level or finer are relevant
-        ``"table"``                    list of dict, a row a level and one for "all" levels together
+        ``"table"``                    list of dict, one row per level and one for "all" levels together
         ``"per_query"``                float64 Tensors of shape (n, L), or (n,) for a metric of all
-                                       levels; nan for queries left out
+                                       levels; nan for queries left out, and for repeated ones
         ============================== ===================================================================
+
+    Raises
+    ------
+    ValueError, TypeError
+        For a row that is not finite (it is named), tensors whose sizes or dtypes do not fit, labels that are no paths
+        or could be paths as well as tags, an unknown metric, or alpha ≤ 0.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        Once, if queries are left out.
+    DuplicateItemsWarning
+        Once, if rows have the same id, or, without ids, if the gallery has exact copies of queries.
+    InvertedRelevanceWarning, FlatHierarchyWarning
+        Once, if the relevance of "h_ap" inverts the order of levels, or if two levels are the same.
 
     Notes
     -----
-    Warns by `UndefinedMetricWarning` once, if queries are left out, by `InvertedRelevanceWarning` once, if the
-    relevance of "h_ap" ranks levels in another order for some queries, and by `FlatHierarchyWarning`, if two levels are
-    the same. O(n · g · dim) for the similarities; ranks are
-    counted where few items are relevant, else a row is sorted. Memory is a copy of the gallery and ``chunk_size`` · g
-    similarities. Ties go by position. The numbers do not depend on how the work is cut, nor on the number of processes,
-    given the same kind of processor and version of torch. Explained in chapter 13.
-    Raises ValueError or TypeError for a row that is not finite (it is named), tensors whose sizes or dtypes do not fit,
-    labels that are no paths, an unknown metric, alpha ≤ 0, parts that do not fit, or that are copies of each other;
-    RuntimeError for ``distributed`` without a process group.
-    Source: RaMBO Eq. 8; HAPPIER Eq. 3; HAPPIER Sec. 4.1.
+    The similarities take O(n · g · dim) time; ranks are counted for few relevant items, else a row is sorted. The
+    memory is a copy of the gallery and ``chunk_size`` · g similarities. The numbers do not depend on how the work is
+    cut, given the same kind of processor and version of torch.
 
+    References
+    ----------
+    RaMBO Eq. 8; HAPPIER Eq. 3; HAPPIER Sec. 4.1.
+
+    Examples
+    --------
     >>> embeddings = torch.tensor([[1.0, 0.0], [0.8, 0.6], [0.9, 0.5], [0.0, 1.0], [-1.0, 0.0]])
     >>> labels = torch.tensor([0, 0, 1, 1, 2])
-    >>> result = evaluate_retrieval(embeddings[:4], labels[:4], gallery=embeddings, gallery_labels=labels)
+    >>> result = evaluate_retrieval(embeddings[:2], labels[:2], gallery=embeddings[2:], gallery_labels=labels[2:] - 1)
     >>> result["recall_at_1"], result["queries"]
-    (1.0, 4)
+    (1.0, 2)
 
     Paths, and metrics of all levels:
 
-    >>> paths = torch.tensor([[0, 0], [0, 0], [0, 1], [0, 1]])
+    >>> paths = torch.tensor([[1, 1], [1, 1], [1, 2], [1, 2]])
     >>> result = evaluate_retrieval(embeddings[:4], paths, metrics=("recall@1", "h_ap"))
     >>> [(level, row["recall@1"]) for level, row in result["levels"].items()], round(result["h_ap"], 4)
     ([(1, 1.0), (2, 0.0)], 0.7292)
@@ -122,49 +154,156 @@ def evaluate_retrieval(
     >>> evaluate_retrieval(embeddings[:4], labels[:4], where=lambda q: ~junk(q), metrics=("ap", "mrr"))["mrr"]
     0.4583333333333333
     """
+    if removed:
+        if "distributed" in removed:
+            raise TypeError("distributed is gone: gather embeddings, labels and ids of all processes first, then call")
+        raise TypeError(f"evaluate_retrieval() has no argument {next(iter(removed))!r}")
     wanted = parse(metrics)
     check_choice(similarity, ("cosine", "dot", "euclidean"), name="similarity")
-    if (gallery is None) != (gallery_labels is None):
-        given, missing = ("gallery", "gallery_labels") if gallery_labels is None else ("gallery_labels", "gallery")
-        raise ValueError(f"{missing} must be given with {given}, got None (one label for each item of the gallery)")
-    if distributed:
-        check_process_group()
-        embeddings, labels = _joined(embeddings, labels, "")
-        if gallery is not None and gallery_labels is not None:
-            gallery, gallery_labels = _joined(gallery, gallery_labels, "gallery_")
-        where = torch.cat(gather(where, name="where")) if isinstance(where, Tensor) else where
-    _check(embeddings, labels, gallery, gallery_labels, chunk_size)
-    relevant = (SharedClasses if labels.dtype == torch.bool else Tree)(labels, gallery_labels)
-    if flat := getattr(relevant, "flat", None):
-        warn_caller(
-            f"labels must run from root to leaf, got a column {flat[0] + 1} that splits no class of column {flat[0]}: "
-            "the two levels are the same (stands the leaf before its parent? Turn the columns round, or leave one out)",
-            FlatHierarchyWarning,
-        )
-    candidates = embeddings if gallery is None else gallery
-    expected = (len(embeddings), len(candidates))
+    check_choice(ties, TIES, name="ties")
+    check_count(chunk_size, "chunk_size")
+    _check(embeddings, labels, gallery, gallery_labels)
+    items, item_labels = (
+        (embeddings, labels) if gallery is None or gallery_labels is None else (gallery, gallery_labels)
+    )
+    n, expected = len(embeddings), (len(embeddings), len(items))
     if isinstance(where, Tensor) and where.shape != expected:
-        raise ValueError(f"where must have shape {expected}, a row a query, got {tuple(where.shape)}")
-    formulas = Formulas(wanted, relevant.n_levels, len(candidates), alpha, monotone)
+        raise ValueError(f"where must have shape {expected}, one row per query, got {tuple(where.shape)}")
+    rows, columns, twin = identify(embeddings, labels, gallery, gallery_labels, ids, gallery_ids)
+    embeddings, labels, items, item_labels = embeddings[rows], labels[rows], items[columns], item_labels[columns]
+    relevant = (Tags if labels.dtype == torch.bool else Paths)(labels, item_labels)
+    if relevant.repeated is not None:
+        warn_caller(
+            f"labels must run from root to leaf, got a column {relevant.repeated + 1} that splits no class of column "
+            f"{relevant.repeated}: the two levels are the same (if the leaf is before its parent, reverse the columns; "
+            "else leave one out)",
+            hierarchy.FlatHierarchyWarning,
+        )
+    if ids is None:
+        warn_of_copies(embeddings, items, relevant, bool((twin >= 0).any()))
     on = torch.device(embeddings.device if device is None else device)
+    numbers = torch.arange(n, device="cpu")[rows]
+    inverted = np.zeros(len(labels), np.bool_)
+
+    def work(start: int) -> list[dict[str, Floats]]:
+        """Compute the metrics of one tile of queries."""
+        scores = tiles.tile(start)
+        queries = np.arange(start, start + len(scores))
+        itself = np.flatnonzero(twin[queries] >= 0)
+        scores[itself, twin[queries][itself]] = -torch.inf
+        if where is not None:
+            scores.masked_fill_(~_candidates(where, numbers[queries], expected[1])[:, columns].to(on), -torch.inf)
+        found = []
+        for piece in _pieces(relevant.size[queries]):
+            number, item, level = relevant.pairs(queries[piece], on)
+            candidate = array(scores[piece][number, item]) > -np.inf  # neither the query itself nor left out
+            ranking = rank_items(scores[piece], number[candidate], item[candidate], level[candidate], ties)
+            values, inverted[queries[piece]] = _values(ranking, wanted, relevant.n_levels, alpha, monotone)
+            found.append(values)
+        return found
+
     with full_precision(on):
-        similarities = Similarities(embeddings, candidates, on, similarity)
-        values, counts = stream(similarities, relevant, formulas, where, chunk_size, progress)
-    if any(metric.kind == "h_ap" for metric in wanted.values()):
-        size = counts.numpy().T
-        table, exact = (torch.from_numpy(x.T) for x in (formulas.table(size), exactly(size)))
-        warn_inverted(table, exact, stacklevel=2)
-    return _summary(values)
+        tiles = Similarities(embeddings, items, on, similarity)
+        starts = range(0, len(embeddings), tiles.height)
+        with _workers(on, chunk_size // tiles.height) as run:
+            done = [part for tile in _shown(run(work, starts), len(starts), tiles.height, progress) for part in tile]
+    values = {name: np.concatenate([part[name] for part in done]) for name in wanted}
+    if inverted.any():
+        hierarchy.warn_inverted(int(inverted.sum()), len(inverted))
+    return _summary(values, n, array(numbers))
+
+
+def _candidates(where: Any, queries: Tensor, items: int) -> Tensor:
+    """Look up or compute the candidates of some queries, (q, g)."""
+    mask = where(queries) if callable(where) else where[queries.to(where.device)]
+    shape = (len(queries), items)
+    if not isinstance(mask, Tensor) or mask.shape != shape or mask.dtype != torch.bool:
+        got = f"{tuple(mask.shape)} {mask.dtype}" if isinstance(mask, Tensor) else type(mask).__name__
+        raise ValueError(f"where must give a bool Tensor of shape {shape} for {len(queries)} queries, got {got}")
+    return mask
+
+
+def _pieces(sizes: Ints) -> Iterator[slice]:
+    """Cut a tile where its queries have many relevant items."""
+    number = np.cumsum(sizes) // LIST
+    cuts = [0, *(np.flatnonzero(np.diff(number)) + 1).tolist(), len(sizes)]
+    return (slice(begin, end) for begin, end in pairwise(cuts))
+
+
+def _values(
+    ranking: Ranking, wanted: dict[str, Metric], n_levels: int, alpha: float, monotone: bool
+) -> tuple[dict[str, Floats], Any]:
+    """Compute each metric of some queries, (q, L) or (q,), and for which queries the relevance inverts the levels."""
+    values: dict[str, list[Floats]] = {name: [] for name in wanted}
+    inverted: Any = False
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for level in range(1, n_levels + 1):
+            if not any(metric.kind in OF_ONE_LEVEL for metric in wanted.values()):
+                break
+            groups = ranking.groups(None if level == 1 else ranking.grade >= level)
+            for name, (kind, k) in wanted.items():
+                if kind in OF_ONE_LEVEL:
+                    values[name].append(OF_ONE_LEVEL[kind](groups, k))
+        for name, (kind, k) in wanted.items():
+            graded = ranking
+            if kind == "ndcg":
+                graded = ranking._replace(grade=2.0**ranking.grade - 1)
+            elif kind == "h_ap":
+                counts = np.bincount(
+                    ranking.query * (n_levels + 1) + ranking.grade, minlength=ranking.queries * (n_levels + 1)
+                )
+                counts = counts.reshape(-1, n_levels + 1)
+                table = hierarchy.worth(counts, alpha, monotone)
+                inverted = hierarchy.inverted(table, counts)
+                graded = ranking._replace(grade=table[ranking.query, ranking.grade])
+            if kind in GRADED:
+                values[name].append(GRADED[kind](graded, k))
+    return {name: np.stack(v, 1) if wanted[name].kind in OF_ONE_LEVEL else v[0] for name, v in values.items()}, inverted
+
+
+@contextmanager
+def _workers(device: torch.device, most: int) -> Iterator[Any]:
+    """Give a map() over threads that compute with one thread each, or the plain one where a device does the work."""
+    if device.type != "cpu":
+        yield map
+        return
+    threads = torch.get_num_threads()
+    pool = ThreadPoolExecutor(max(1, min(threads, most)), initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        yield pool.map
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads)  # a thread that starts later would inherit the workers' number
+
+
+def _shown(tiles: Any, number: int, height: int, shown: bool) -> Any:
+    """Show a progress bar after two seconds, if tqdm is installed."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return tiles
+    return tqdm(tiles, "retrieval", number, unit="query", unit_scale=height, delay=2.0, disable=None if shown else True)
 
 
 class RetrievalMetrics:
-    """The same, for embeddings that come batch by batch: update, compute, reset.
+    """Compute the metrics of :func:`evaluate_retrieval` from embeddings that come batch by batch.
 
-    The settings and errors are those of :func:`evaluate_retrieval`, but for the gallery; ValueError for a result
-    without queries. It keeps all embeddings: the metrics are of the whole set, and no mean of batches.
-    Explained in chapter 13.
-    Source: RaMBO Eq. 8.
+    It keeps a copy of all embeddings, because the metrics of a whole set are no means over batches. Explained in
+    chapter 13.
 
+    Parameters
+    ----------
+    metrics : sequence of str
+        As for :func:`evaluate_retrieval`.
+    **settings
+        Other arguments of :func:`evaluate_retrieval`, except those of the gallery and ids.
+
+    References
+    ----------
+    RaMBO Eq. 8.
+
+    Examples
+    --------
     >>> metric = RetrievalMetrics(("recall@1", "mrr"))
     >>> metric.update(torch.tensor([[1.0, 0.0], [0.0, 1.0]]), torch.tensor([0, 1]))
     >>> metric.update(torch.tensor([[0.8, 0.6], [0.6, 0.8]]), torch.tensor([0, 1]))
@@ -181,78 +320,95 @@ class RetrievalMetrics:
 
     def reset(self) -> None:
         """Forget all embeddings."""
-        self._parts: dict[bool, list[tuple[Tensor, Tensor]]] = {False: [], True: []}
+        self._parts: dict[bool, list[tuple[Tensor, ...]]] = {False: [], True: []}
 
-    def update(self, embeddings: Tensor, labels: Tensor, *, gallery: bool = False) -> None:
-        """Add queries, or items of a gallery of its own: embeddings (n, dim) and labels (n,), (n, L) or (n, C)."""
+    def update(self, embeddings: Tensor, labels: Tensor, *, ids: Tensor | None = None, gallery: bool = False) -> None:
+        """Add queries, or items of a separate gallery.
+
+        Parameters
+        ----------
+        embeddings, labels, ids
+            A batch, as for :func:`evaluate_retrieval`; copied.
+        gallery : bool
+            Whether the batch belongs to the gallery.
+        """
         prefix = "gallery_" if gallery else ""
-        check_tensor(embeddings, f"{prefix}embeddings")
-        check_tensor(labels, f"{prefix}labels")
-        self._parts[gallery].append((embeddings.detach(), labels.detach()))
+        named = {"embeddings": embeddings, "labels": labels} | ({} if ids is None else {"ids": ids})
+        for name, values in named.items():
+            check_tensor(values, prefix + name)
+        parts = self._parts[gallery]
+        if parts and len(parts[0]) != len(named):
+            raise ValueError(f"{prefix}ids must be given with every batch, or with none")
+        # a view would keep the memory of the whole, and callers reuse their buffers
+        parts.append(tuple(x.detach().clone(memory_format=torch.contiguous_format) for x in named.values()))
 
     def compute(self) -> dict[str, Any]:
-        """Evaluate all that has come, as :func:`evaluate_retrieval` does."""
+        """Evaluate all batches.
+
+        Returns
+        -------
+        dict
+            As :func:`evaluate_retrieval`.
+
+        Raises
+        ------
+        ValueError
+            For a result without queries, or as :func:`evaluate_retrieval`.
+        """
         if not self._parts[False]:
             raise ValueError("compute() needs queries, got none: call update(embeddings, labels) first")
-        embeddings, labels = (torch.cat(parts) for parts in zip(*self._parts[False], strict=True))
-        items = [torch.cat(parts) for parts in zip(*self._parts[True], strict=True)]
-        gallery = dict(zip(("gallery", "gallery_labels"), items, strict=False))
-        return evaluate_retrieval(embeddings, labels, **{**self.settings, **gallery})
+        own, others = ([torch.cat(parts) for parts in zip(*self._parts[part], strict=True)] for part in (False, True))
+        given = {**dict(zip(("ids",), own[2:], strict=False)), **self.settings}
+        given |= zip(("gallery", "gallery_labels", "gallery_ids"), others, strict=False)
+        return evaluate_retrieval(own[0], own[1], **given)
 
 
-def _summary(values: dict[str, Tensor]) -> dict[str, Any]:
-    """What the evaluation returns; a metric of one level has values of shape (n, L), a graded one (n,)."""
+def _summary(values: dict[str, Floats], n: int, rows: Ints) -> dict[str, Any]:
+    """Summarise values of the queries, which are some rows of n, as `evaluate_retrieval` returns them."""
     n_levels = max((v.shape[1] for v in values.values() if v.ndim == 2), default=0)
-    rows = [_row(level + 1, {m: v[:, level] for m, v in values.items() if v.ndim == 2}) for level in range(n_levels)]
+    table = [_row(level + 1, {m: v[:, level] for m, v in values.items() if v.ndim == 2}) for level in range(n_levels)]
     if graded := {m: v for m, v in values.items() if v.ndim == 1}:
-        rows.append(_row("all", graded))
-    if left_out := ", ".join(f"{row['left_out']} at level {row['level']}" for row in rows if row["left_out"]):
-        warnings.warn(
-            f"{left_out} of {rows[0]['queries'] + rows[0]['left_out']} queries have no relevant item in the gallery, "
-            "and are left out (result['per_query'] has nan for them)",
+        table.append(_row("all", graded))
+    if left_out := ", ".join(f"{row['left_out']} at level {row['level']}" for row in table if row["left_out"]):
+        warn_caller(
+            f"{left_out} of {len(rows)} queries have no relevant item in the gallery, and are left out "
+            "(result['per_query'] has nan for them)",
             UndefinedMetricWarning,
-            stacklevel=3,
         )
-    levels = {row["level"]: {k: v for k, v in row.items() if k != "level"} for row in rows}
+    levels = {row["level"]: {k: v for k, v in row.items() if k != "level"} for row in table}
     flat = {**levels.pop("all", {}), **levels.get(n_levels, {})}
+    per_query = {}
+    for name, found in values.items():
+        of_all = np.full((n, *found.shape[1:]), np.nan)
+        of_all[rows] = found
+        per_query[name] = torch.from_numpy(of_all)
     order = [*values, "queries", "left_out"]
-    return {**{key: flat[key] for key in order}, "levels": levels, "table": rows, "per_query": values}
+    return {**{key: flat[key] for key in order}, "levels": levels, "table": table, "per_query": per_query}
 
 
-def _row(level: int | str, values: dict[str, Tensor]) -> dict[str, Any]:
-    means = {m: _mean(v) for m, v in values.items()}
-    queries = next(iter(means.values()))[1]
+def _row(level: int | str, values: dict[str, Floats]) -> dict[str, Any]:
+    """Average the values of one level over the queries that have one; sums are exact, whatever the order."""
+    defined = {m: v[~np.isnan(v)].tolist() for m, v in values.items()}
+    queries = len(next(iter(defined.values())))
     left_out = len(next(iter(values.values()))) - queries
-    return {"level": level, "queries": queries, "left_out": left_out, **{m: mean for m, (mean, _) in means.items()}}
+    means = {m: math.fsum(v) / len(v) if v else math.nan for m, v in defined.items()}
+    return {"level": level, "queries": queries, "left_out": left_out, **means}
 
 
-def _mean(values: Tensor) -> tuple[float, int]:
-    """Over the queries that have a value; the sum is exact, so their order does not matter."""
-    defined = values[~values.isnan()]
-    return (math.fsum(defined.tolist()) / len(defined) if len(defined) else math.nan), len(defined)
-
-
-def _joined(embeddings: Tensor, labels: Tensor, prefix: str) -> tuple[Tensor, Tensor]:
-    """The embeddings and labels of all processes."""
-    name = "gallery" if prefix else "embeddings"
-    parts, ids = gather(embeddings, name=name), gather(labels, name=f"{prefix}labels")
-    refuse_copies(parts, ids, name=name)
-    return torch.cat(parts), torch.cat(ids)
-
-
-def _check(
-    embeddings: Tensor, labels: Tensor, gallery: Tensor | None, gallery_labels: Tensor | None, chunk_size: int
-) -> None:
-    for matrix, ids, prefix in ((embeddings, labels, ""), (gallery, gallery_labels, "gallery_")):
-        if matrix is None or ids is None:
+def _check(embeddings: Tensor, labels: Tensor, gallery: Tensor | None, gallery_labels: Tensor | None) -> None:
+    if (gallery is None) != (gallery_labels is None):
+        given, missing = ("gallery", "gallery_labels") if gallery_labels is None else ("gallery_labels", "gallery")
+        raise ValueError(f"{missing} must be given with {given}, got None (one label for each item of the gallery)")
+    for matrix, classes, prefix in ((embeddings, labels, ""), (gallery, gallery_labels, "gallery_")):
+        if matrix is None or classes is None:
             continue
         name = "gallery" if prefix else "embeddings"
         check_rows(matrix, name)
-        check_tensor(ids, f"{prefix}labels")
-        if ids.ndim not in (1, 2) or len(ids) != len(matrix):
+        check_tensor(classes, f"{prefix}labels")
+        if classes.ndim not in (1, 2) or len(classes) != len(matrix):
             raise ValueError(
                 f"{prefix}labels must have shape ({len(matrix)},) or ({len(matrix)}, L), a row for each of {name}, "
-                f"got {tuple(ids.shape)}"
+                f"got {tuple(classes.shape)}"
             )
     if gallery_labels is not None and (labels.dtype == torch.bool) != (gallery_labels.dtype == torch.bool):
         raise TypeError(f"gallery_labels must be of the kind of labels, {labels.dtype}, got {gallery_labels.dtype}")
@@ -264,4 +420,3 @@ def _check(
         raise ValueError(
             f"gallery must have the {embeddings.shape[1]} dimensions of embeddings, got {gallery.shape[1]}"
         )
-    check_count(chunk_size, "chunk_size")

@@ -66,7 +66,7 @@ def test_ranks_and_metrics():
     one_a_row = r"\(2, 3\), got \(2,\) \(one a row\? .*OnEmbeddings\(loss\)\)"
     refused(
         (lambda: rank(y, ties="mean"), ValueError, "ties must be one of 'ordinal', 'min', 'max', got 'mean'"),
-        (lambda: average_precision(y, yes, ties="min"), ValueError, "ties .* 'expected', got 'min'"),
+        (lambda: average_precision(y, yes, ties="min"), ValueError, "ties .* 'optimistic', got 'min'"),
         (lambda: rank_among(y, yes[:2]), ValueError, r"members .* \(3,\), got \(2,\)"),
         (lambda: average_precision(two_by_three, yes), ValueError, f"relevance .* {shared}"),
         (lambda: SmoothAPLoss()(two_by_three, torch.tensor([0, 1])), ValueError, f"relevance .* {one_a_row}"),
@@ -146,7 +146,7 @@ def test_memories():
 
 
 def test_retrieval():
-    given = {"embeddings": torch.ones(4, 3), "labels": torch.tensor([0, 0, 1, 1])}
+    given = {"embeddings": random(4, 3), "labels": torch.tensor([0, 0, 1, 1])}
     rows = torch.ones(5000, 3)
     rows[4444, 1], rows[4700, 0] = nan, nan
     of_two, narrow = {"gallery": torch.ones(2, 3), "gallery_labels": torch.arange(2)}, torch.ones(2, 5)
@@ -168,7 +168,14 @@ def test_retrieval():
         ({"similarity": "l1"}, ValueError, "similarity must be one of 'cosine', 'dot', 'euclidean', got 'l1'"),
         ({"labels": classes} | of_two, TypeError, "gallery_labels .* torch.bool, got torch.int64"),
         ({"chunk_size": 0}, ValueError, "chunk_size must be >= 1, got 0"),
-        ({"distributed": True}, RuntimeError, "distributed must be False where there is no process group"),
+        ({"distributed": True}, TypeError, "distributed is gone: gather embeddings"),
+        ({"distribute": True}, TypeError, "has no argument 'distribute'"),
+        ({"ids": torch.arange(3)}, ValueError, r"ids must have shape \(4,\), .* got \(3,\)"),
+        ({"ids": torch.rand(4)}, TypeError, "ids must be integers, got torch.float32"),
+        ({"ids": torch.tensor([5, 6, 5, 7])}, ValueError, "ids must name one item each, got 5 in rows 0 and 2"),
+        ({"gallery_ids": torch.arange(4)}, ValueError, "gallery must be given with gallery_ids"),
+        (of_two | {"ids": torch.arange(4)}, ValueError, "gallery_ids must be given with ids"),
+        ({"ties": "mean"}, ValueError, "ties must be one of 'expected', .* got 'mean'"),
     ]
     refused(*((lambda bad=bad: metrics.evaluate_retrieval(**(given | bad)), *told) for bad, *told in table))
     batch = metrics.RetrievalMetrics()

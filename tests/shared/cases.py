@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain, permutations, product
+from statistics import mean
 from typing import NamedTuple
 
 import torch
@@ -230,17 +232,35 @@ EMBEDDED = {
 
 class Metric(NamedTuple):
     library: Callable  # (scores, labels, *, where)
-    plain: Callable  # (y, labels)
+    plain: Callable  # (y, labels), ties by position
     labels: str = "relevant"  # or "gains", or "levels" from 0 to 3
     undefined: str = "3 of 4 queries have no relevant item"  # where three of four have none
+    policies: bool = True  # whether there is a choice for ties
+
+    def under(self, ties):
+        """The metric with a policy for ties, if it takes one."""
+        return partial(self.library, ties=ties) if self.policies else self.library
 
 
-def at_2(library, plain, **told):
-    return Metric(partial(library, k=2), partial(plain, k=2), **told)
+def at_2(library, plain, **more):
+    return Metric(partial(library, k=2), partial(plain, k=2), **more)
 
 
-def of_ties(ties):
-    return Metric(partial(metrics.average_precision, ties=ties), partial(reference.average_precision, ties=ties))
+def ap_min(y, relevant, k):
+    return reference.average_precision_at_k(y, relevant, k) * sum(relevant) / max(min(sum(relevant), k), 1)
+
+
+def by_policy(plain, y, labels, ties):
+    """The value, or the list of values, of a metric that breaks ties by position, under each policy."""
+    if ties == "expected":
+        groups = [[i for i, own in enumerate(y) if own == score] for score in sorted({*y}, reverse=True)]
+        orders = [[*chain(*order)] for order in product(*map(permutations, groups))]
+    else:
+        sign = {"ordinal": 0, "optimistic": -1, "pessimistic": 1}[ties]
+        orders = [sorted(range(len(y)), key=lambda i: sign * labels[i])]
+    values = [plain([y[i] for i in order], [labels[i] for i in order]) for order in orders]
+    several = isinstance(values[0], list)
+    return [sum(of_level) / len(values) for of_level in zip(*values, strict=True)] if several else mean(values)
 
 
 def per_level(y, levels):
@@ -251,8 +271,9 @@ H_AP, ASI = metrics.hierarchical_average_precision, metrics.average_set_intersec
 NO_GAIN, NO_LEVEL = "3 of 4 queries have no gain above 0", "3 of 4 queries have no item of level 1 or more"
 NO_RELEVANCE = "3 of 4 queries have no relevance above 0"
 METRICS = {
-    **{f"ap {ties}": of_ties(ties) for ties in ("ordinal", "pessimistic", "optimistic", "expected")},
+    "ap": Metric(metrics.average_precision, reference.average_precision),
     "ap@2": at_2(metrics.average_precision, reference.average_precision_at_k),
+    "ap@2 over min": at_2(partial(metrics.average_precision, normalize="min"), ap_min),
     "recall@2": at_2(metrics.recall_at_k, reference.recall_at_k),
     "recall share@2": at_2(metrics.recall_share_at_k, reference.recall_share_at_k),
     "precision@2": at_2(metrics.precision_at_k, reference.precision_at_k),
@@ -261,7 +282,9 @@ METRICS = {
     "mrr": Metric(metrics.reciprocal_rank, reference.reciprocal_rank),
     "ndcg": Metric(metrics.ndcg, reference.ndcg, "gains", NO_GAIN),
     "ndcg@2": at_2(metrics.ndcg, reference.ndcg, labels="gains", undefined=NO_GAIN),
-    "spearman": Metric(metrics.spearman, reference.spearman, "gains", "3 of 4 queries have fewer than two distinct"),
+    "spearman": Metric(
+        metrics.spearman, reference.spearman, "gains", "3 of 4 queries have fewer than two distinct", policies=False
+    ),
     "h-ap": Metric(H_AP, reference.hierarchical_average_precision, "gains", NO_RELEVANCE),
     "asi": Metric(ASI, reference.average_set_intersection, "levels", NO_LEVEL),
     "ap by level": Metric(

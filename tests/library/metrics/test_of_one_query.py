@@ -5,13 +5,14 @@ import warnings
 import pytest
 import scipy.stats
 import torch
-from cases import METRICS
+from cases import METRICS, by_policy
 from drawn import DEVICES, DTYPES, coin, grades, random
 from sklearn.metrics import average_precision_score, ndcg_score
 
 from rankedu import metrics, reference
 from rankedu.hierarchy import relevance
 from rankedu.metrics import average_precision, hierarchical_average_precision, ndcg, spearman
+from rankedu.metrics._ranking import TIES
 
 LABELS = {"relevant": [0, 0, 1, 1], "gains": [0.0, 0.25, 0.5, 1.0], "levels": [0, 1, 2, 3]}
 
@@ -28,7 +29,7 @@ def test_each_query_has_its_definitions_value_in_any_dtype_and_shape(name, devic
         labels = kinds[torch.randint(0, 4, (2, 4, 9), generator=generator)]
         where = torch.rand(2, 4, 9, generator=generator) < 0.7
         given = [x.to(device) for x in (scores, labels, where)]
-        found = metric.library(*given[:2], where=given[2])
+        found = metric.under("ordinal")(*given[:2], where=given[2])
         assert found.device.type == device and not found.requires_grad
         assert found.dtype == (torch.float64 if dtype == torch.float64 else torch.float32)
         rows = zip(*(x.flatten(0, 1) for x in (scores.double(), labels, where)), strict=True)
@@ -36,7 +37,8 @@ def test_each_query_has_its_definitions_value_in_any_dtype_and_shape(name, devic
         expected = torch.tensor(expected, dtype=found.dtype).unflatten(0, (2, 4))
         torch.testing.assert_close(found.cpu(), expected, equal_nan=True, msg=lambda m, d=dtype: f"{name}, {d}: {m}")
         turned, turned_labels, turned_where = (x.transpose(0, 2).contiguous().transpose(0, 2) for x in given)
-        assert torch.equal(metric.library(turned, turned_labels, where=turned_where).nan_to_num(), found.nan_to_num())
+        again = metric.under("ordinal")(turned, turned_labels, where=turned_where)
+        assert torch.equal(again.nan_to_num(), found.nan_to_num())
         assert metric.library(given[0][:0], given[1][:0]).shape == found[:0].shape
         if dtype.is_floating_point:
             assert not metric.library(given[0].requires_grad_(), given[1]).requires_grad
@@ -59,15 +61,36 @@ def test_queries_without_a_value_are_nan_and_one_warning_counts_them(name):
         assert metric.library(torch.full((5,), torch.nan), labels[1], where=where[3] & False).isnan().all()
 
 
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.filterwarnings("ignore::rankedu.metrics.UndefinedMetricWarning")
+def test_every_policy_for_ties_is_that_of_all_orders_and_only_one_depends_on_the_order_of_the_items(name, ties):
+    """All tied, some, or none; also infinite scores, and items that take no part."""
+    metric, generator = METRICS[name], torch.Generator().manual_seed(0)
+    kinds, n = torch.tensor(LABELS[metric.labels]), 6
+    for several in (1, 2, 4, 9):
+        scores = torch.randint(0, several, (40, n), generator=generator).double()
+        scores[::7] = scores[::7].masked_fill(scores[::7] == 0, -torch.inf)
+        labels, where = kinds[torch.randint(0, 4, (40, n), generator=generator)], coin(40, n, p=0.85, seed=several)
+        where[:, 0] = True
+        found = metric.under(ties)(scores, labels, where=where)
+        rows = zip(scores, labels, where, strict=True)
+        expected = [by_policy(metric.plain, y[here].tolist(), own[here].tolist(), ties) for y, own, here in rows]
+        expected = torch.tensor(expected, dtype=torch.float64)
+        torch.testing.assert_close(found, expected, equal_nan=True, rtol=1e-10, atol=1e-12)
+        if ties != "ordinal":
+            order = torch.rand(40, n, generator=generator).argsort(1)
+            shuffled = [x.gather(1, order) for x in (scores, labels, where)]
+            again = metric.under(ties)(*shuffled[:2], where=shuffled[2])
+            torch.testing.assert_close(again, found, equal_nan=True, rtol=1e-12, atol=1e-15)
+
+
 def test_rounding_does_not_lift_a_value_above_1():
     gains, close = 0.1 * (1 + (3 * random(500, 8).abs()).round()), random(500, 8, seed=1).abs() / 100
     for metric, scores, ideal in ((ndcg, gains + close, gains), (hierarchical_average_precision, close, close)):
         values = metric(scores, ideal)
         assert values.max() == 1
         torch.testing.assert_close(values, torch.ones(500, dtype=torch.float64))
-
-
-TIES = ["ordinal", "pessimistic", "optimistic", "expected"]
 
 
 def test_average_precision_and_ndcg_are_scikit_learns_where_scores_differ_and_spearman_is_scipys():
@@ -111,7 +134,7 @@ def test_the_scale_of_relevance_does_not_matter():
         scores, rel, where = random(100, n).mul(n / 4).round(), grades(100, n), coin(100, n, p=0.8)
         rel[:, 0], where[:, 0] = rel[:, 0].clamp(min=1 / 3), True
         found = hierarchical_average_precision(scores, rel, where=where)
-        ranks = metrics.hierarchical_rank(scores, rel, where=where)
+        ranks = metrics.hierarchical_rank(scores, rel, where=where, ties="ordinal")
         for y, own, here, h_rank in zip(scores, rel, where, ranks, strict=True):
             expected = reference.h_rank(y[here].tolist(), own[here].tolist())
             assert h_rank[here].tolist() == pytest.approx(expected, rel=1e-12, abs=1e-15) and not h_rank[~here].any()

@@ -1,8 +1,6 @@
 """Retrieval over a whole test set: against the metrics of one query, other libraries, and itself cut to pieces."""
 
 import json
-import os
-import subprocess
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -16,9 +14,15 @@ from drawn import random, refused, seeded
 from torch.nn.functional import normalize
 
 from rankedu import hierarchy, reference
-from rankedu._fast import packed
 from rankedu.hierarchy import InvertedRelevanceWarning
-from rankedu.metrics import RetrievalMetrics, UndefinedMetricWarning, _relevant, _similarities, _streaming, names
+from rankedu.metrics import (
+    RetrievalMetrics,
+    UndefinedMetricWarning,
+    _ranking,
+    _similarities,
+    names,
+    retrieval,
+)
 from rankedu.metrics import evaluate_retrieval as evaluate
 from rankedu.metrics._similarities import Similarities, full_precision
 
@@ -34,7 +38,9 @@ nan = float("nan")
 
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::rankedu.metrics.UndefinedMetricWarning", "ignore::rankedu.hierarchy.InvertedRelevanceWarning"
+    "ignore::rankedu.metrics.UndefinedMetricWarning",
+    "ignore::rankedu.metrics.DuplicateItemsWarning",
+    "ignore::rankedu.hierarchy.InvertedRelevanceWarning",
 )
 
 
@@ -62,7 +68,7 @@ def paths(kind, n, seed=0):
 
 
 def by_query(scores, levels, n_levels, where, alpha=1.0, monotone=False):
-    """Each query's values, by the definitions; where says who is a candidate."""
+    """Each query's values, by the definitions, with ties by position; where says which items are candidates."""
     values = {name: [] for name in ALL}
     for row, of_row, here in zip(scores.tolist(), levels.tolist(), where.tolist(), strict=True):
         y, own = ([value for value, takes in zip(x, here, strict=True) if takes] for x in (row, of_row))
@@ -90,7 +96,7 @@ def similarities(embeddings, gallery=None, kind="cosine"):
     """As they are computed, all at once."""
     tiles = Similarities(embeddings, embeddings if gallery is None else gallery, torch.device("cpu"), kind)
     starts = range(0, len(embeddings), tiles.height)
-    return torch.cat([tiles.tile(start, out=tiles.buffer()).clone() for start in starts])
+    return torch.cat([tiles.tile(start).clone() for start in starts])
 
 
 def same(result, other):
@@ -103,14 +109,13 @@ def same(result, other):
         np.testing.assert_equal(result[key], other[key])
 
 
-@pytest.fixture(params=["as it comes", "count", "sort", "readable"])
+@pytest.fixture(params=["as it comes", "count", "sort"])
 def way(request, monkeypatch):
-    """Each way to the ranks, and each cut into small pieces; with a mask, if only of ones, it is the readable one."""
+    """Each way to the counts, with the work cut into small pieces."""
     if request.param != "as it comes":
-        monkeypatch.setattr(_relevant, "SORT", {"count": 10**9, "sort": -1}.get(request.param, 0))
-        monkeypatch.setattr(_streaming, "LIST", 64)
+        monkeypatch.setattr(_ranking, "SORT", {"count": 10**9, "sort": -(10**9)}[request.param])
+        monkeypatch.setattr(retrieval, "LIST", 64)
         monkeypatch.setattr(_similarities, "TILE", 16)
-    return lambda n, g: {"where": torch.ones(n, g, dtype=torch.bool)} if request.param == "readable" else {}
 
 
 @pytest.mark.parametrize("labelled", ["flat", "hierarchy", "ragged"])
@@ -122,7 +127,7 @@ def test_each_query_gets_the_value_of_the_metric_for_one_query(way, labelled, se
         where = torch.ones(33, 41, dtype=torch.bool) if separate else others(33)
         scores, levels = similarities(embeddings, gallery), hierarchy.levels(labels, gallery_labels)
         expected = by_query(scores, levels, 1 if labels.ndim == 1 else 3, where, *settings)
-        options = dict(zip(("alpha", "monotone"), settings, strict=True)) | way(*where.shape)
+        options = dict(zip(("alpha", "monotone"), settings, strict=True)) | {"ties": "ordinal"}
         options |= {"gallery": gallery, "gallery_labels": gallery_labels}
         result = evaluate(embeddings, labels, metrics=ALL, **options)
         assert list(result["per_query"]) == list(ALL)
@@ -136,7 +141,7 @@ def test_where_leaves_candidates_out(kind):
     where = (labels[:, None] != labels) | (camera[:, None] != camera)
     expected = by_query(similarities(embeddings), hierarchy.levels(labels), 1, where & others(40))
     for given in (where, lambda queries: where[queries]):
-        assert_values(evaluate(embeddings, labels, where=given, metrics=ALL), expected)
+        assert_values(evaluate(embeddings, labels, where=given, metrics=ALL, ties="ordinal"), expected)
     assert evaluate(embeddings, labels, where=where & False, metrics=ALL)["left_out"] == 40
 
 
@@ -171,20 +176,20 @@ def test_every_similarity_and_dtype(kind, dtype):
     assert torch.equal(found.argsort(stable=True), scores.argsort(stable=True))
     expected = by_query(scores, hierarchy.levels(labels, gallery_labels), 1, torch.ones(30, 50, dtype=torch.bool))
     given = {"gallery": gallery, "gallery_labels": gallery_labels, "metrics": ALL}
-    assert_values(evaluate(embeddings, labels, similarity=kind, **given), expected)
+    assert_values(evaluate(embeddings, labels, similarity=kind, ties="ordinal", **given), expected)
 
 
-def test_in_a_large_gallery_few_are_counted_and_many_are_sorted():
-    n = 1500
-    labels = torch.stack([torch.arange(n) % 3, torch.arange(n) % 500], dim=1)
-    labels[::10, 0] = 7 + torch.arange(150) // 4  # some queries have few relevant items in all
-    size = _relevant.Tree(labels).size[0]
-    few = size * (_relevant.CALL + n) <= _relevant.SORT * n
-    assert few.any() and not few.all()
-    for seed in range(3):
-        embeddings = points("tied", n, seed)
-        readable = evaluate(embeddings, labels, metrics=ALL, where=torch.ones(n, n, dtype=torch.bool))
-        same(evaluate(embeddings, labels, metrics=ALL), readable)
+def test_counting_sorting_and_torch_find_the_same_counts(monkeypatch):
+    generator = seeded(0)
+    for dtype, several in product((torch.float32, torch.float64, torch.int64), (3, 10**6)):
+        rows = torch.randint(-several, several, (20, 700), generator=generator).to(dtype)
+        query, item = (x.numpy() for x in (torch.rand(20, 700, generator=generator) < 0.2).nonzero(as_tuple=True))
+        chosen = rows[query, item, None]
+        expected = (rows[query] > chosen).sum(1), (rows[query] == chosen).sum(1)
+        for sort in (10**9, -(10**9)):
+            monkeypatch.setattr(_ranking, "SORT", sort)
+            found = _ranking._count(rows, query, item)
+            assert all(np.array_equal(x, y.numpy()) for x, y in zip(found, expected, strict=True))
 
 
 def test_metrics_of_batches_are_those_of_the_whole():
@@ -201,15 +206,6 @@ def test_metrics_of_batches_are_those_of_the_whole():
     metric.reset()
     with pytest.raises(ValueError, match="needs queries, got none: call update"):
         metric.compute()
-
-
-def test_descending_is_a_stable_sort():
-    inf = float("inf")
-    special = torch.tensor([0.0, -0.0, 1.0, inf, -inf, -1.0, 1e-45, -1e-45, 0.0, 1.0, -inf, 3.4e38, -3.4e38])
-    for dtype in (torch.float32, torch.float64):
-        for scores in (special.to(dtype), torch.randint(-9, 9, (999,), generator=seeded(0)).to(dtype) / 7):
-            expected = (scores + 0.0).sort(descending=True, stable=True).indices
-            assert packed.order(scores.numpy()).tolist() == expected.tolist()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA")
@@ -280,49 +276,6 @@ def test_equal_embeddings_tie_wherever_they_stand(dim, kind):
             same_item = torch.randn(1, dim, generator=seeded(1), dtype=dtype).expand(items, -1)
             scores = similarities(embeddings, same_item, kind)
             assert torch.equal(scores, scores[:, :1].expand(-1, items)), (dtype, queries, items)
-
-
-TWO_PROCESSES = """
-import sys, warnings, torch
-from rankedu.metrics import evaluate_retrieval
-rank, store, out = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-warnings.simplefilter("ignore")
-torch.set_num_threads(rank + 1)
-torch.distributed.init_process_group("gloo", init_method="file://" + store, rank=rank, world_size=2)
-data = torch.load(out + "/data.pt")
-mine = slice(0, 201) if rank == 0 else slice(201, None)
-for name, keys in {"own": ("x", "y"), "gallery": ("x", "y", "gallery", "gallery_labels")}.items():
-    x, y, *gallery = (data[key][mine] for key in keys)
-    options = dict(zip(("gallery", "gallery_labels"), gallery))
-    result = evaluate_retrieval(x, y, metrics=data["metrics"], distributed=True, **options)
-    torch.save(result, f"{out}/{name}-{rank}.pt")
-for x in (data["x"][:, : 12 - rank], data["x"]):
-    try:
-        evaluate_retrieval(x, data["y"], distributed=True)
-    except ValueError as error:
-        print(error)
-torch.distributed.destroy_process_group()
-"""
-
-
-def test_two_processes_are_one(tmp_path):
-    """Each has its own part, the parts are not of equal size, nor do the processes have as many threads."""
-    gallery = {"gallery": points("distinct", 401, 4), "gallery_labels": paths("ragged", 401, 4)}
-    data = {"x": LARGE[0].to(torch.bfloat16), "y": LARGE[1], "metrics": ALL} | gallery
-    torch.save(data, tmp_path / "data.pt")
-    command = [sys.executable, "-W", "ignore", "-c", TWO_PROCESSES]
-    options = {"stdout": subprocess.PIPE, "text": True, "env": {**os.environ, "OMP_NUM_THREADS": "1"}}
-    places = str(tmp_path / "store"), str(tmp_path)
-    processes = [subprocess.Popen([*command, str(rank), *places], **options) for rank in range(2)]
-    said = [process.communicate(timeout=120)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0]
-    for unlike, alike in (text.splitlines() for text in said):
-        assert unlike.startswith("embeddings must differ between processes in the number of rows alone, got (313, 12)")
-        assert "must be another part of the whole in each process, got the same 313 rows and labels" in alike
-    for name, more in {"own": {}, "gallery": gallery}.items():
-        whole = evaluate(data["x"], data["y"], metrics=ALL, **more)
-        for rank in range(2):
-            same(torch.load(tmp_path / f"{name}-{rank}.pt"), whole)
 
 
 def test_nothing_given_is_changed_no_graph_is_made_and_products_have_full_precision_whatever_is_set():

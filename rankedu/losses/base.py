@@ -10,15 +10,24 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._fast.engine import eager, loss_of_positives
+from rankedu._fast.engine import by_definition, eager, loss_of_positives
 from rankedu._fast.gradient import Part, wanted, with_gradient
 from rankedu._fast.tiles import tile_size
 from rankedu.checks import check_choice, check_flag, check_floating, check_not_nan, relevant_items, warn_caller
 from rankedu.losses.margin import check_margin
 from rankedu.rankers.base import Ranker, wide
 
-# The last four are for losses of others that bring their gradient along: see `lab/ranklab/contestants`.
-__all__ = ["NoPositivesWarning", "RankLoss", "ScoreLoss", "eager", "tile_size", "wanted", "with_gradient"]
+# The functions are for losses of others that bring their gradient along: see `lab/ranklab/contestants`.
+__all__ = [
+    "NoPositivesWarning",
+    "RankLoss",
+    "ScoreLoss",
+    "by_definition",
+    "eager",
+    "tile_size",
+    "wanted",
+    "with_gradient",
+]
 
 
 class NoPositivesWarning(UserWarning):

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import softplus
+from torch.nn.functional import normalize, softplus
 
-from rankedu._fast.engine import eager
 from rankedu.checks import check_number
 from rankedu.hierarchy import check_paths, check_per_level
 from rankedu.hierarchy import levels as common_levels
-from rankedu.losses._cosine import cosine
+from rankedu.losses.base import eager
 from rankedu.losses.clustering import new_proxies
 from rankedu.losses.on_embeddings import check_embeddings
+from rankedu.rankers.base import wide
 
 
 class CSLLoss(nn.Module):
@@ -90,7 +90,9 @@ class CSLLoss(nn.Module):
                 f"labels must be among class_labels, got {labels[first].tolist()} at index {first} "
                 "(class_labels are all paths of the training set: train_labels.unique(dim=0))"
             )
-        logits = self.scale * cosine(embeddings, self.proxies)
+        with torch.autocast(embeddings.device.type, enabled=False):
+            unit = normalize(wide(embeddings), dim=1)
+            logits = self.scale * unit @ normalize(self.proxies.to(unit.dtype), dim=1).T
         positive = logits[own]
         total = torch.zeros_like(positive)
         for level, margin in enumerate(self.margins, start=1):

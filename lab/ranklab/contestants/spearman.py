@@ -4,9 +4,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from rankedu._fast.engine import by_definition, eager
 from rankedu.checks import check_floating, warn_caller
-from rankedu.losses.base import check_ranker, zeros
+from rankedu.losses.base import by_definition, check_ranker, eager, zeros
 from rankedu.metrics import UndefinedMetricWarning
 from rankedu.metrics.graded import check_target, fractional_ranks
 from rankedu.rankers.base import wide

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from rankedu._fast.engine import eager
 from rankedu.checks import check_choice, check_floating, check_integers, check_like, check_not_nan, check_values
+from rankedu.losses.base import eager
 
 #: What a proposal can be ranked by.
 SCORES = ("log-odds", "probability", "logit")

@@ -58,8 +58,8 @@ def test_certificate_of_any_ranking(listed, random):
     assert proof.verify() and sum(proof.steps) == max(exact)
     assert list(proof.h_ranks) == reference.h_rank([-r for r in ranks], exact)
     assert proof.h_ap == reference.hierarchical_average_precision([-r for r in ranks], exact)
-    scores, rel = -torch.tensor(ranks), torch.tensor([float(value) for value in exact], dtype=torch.float64)
-    assert hierarchical_average_precision(scores.double(), rel).item() == pytest.approx(float(proof.h_ap), rel=1e-12)
+    scores, rel = -torch.tensor(ranks).double(), torch.tensor([float(value) for value in exact], dtype=torch.float64)
+    assert hierarchical_average_precision(scores, rel).item() == pytest.approx(float(proof.h_ap), rel=1e-12)
     expected = [float(h) for h in proof.h_ranks]
     assert hierarchical_rank(scores, rel).tolist() == pytest.approx(expected, rel=1e-12, abs=1e-12 * max(expected))
 

@@ -7,12 +7,13 @@ drawn at random; in a test it is the middle.
 import math
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from rankedu.checks import check_choice, check_count
 
-__all__ = ["CROPS", "IMAGENET_MEAN", "IMAGENET_SD", "draw", "view"]
+__all__ = ["CROPS", "IMAGENET_MEAN", "IMAGENET_SD", "KEPT", "draw", "normalise", "view"]
 
 #: Colours of ImageNet, red, green, blue, from 0 to 1.
 IMAGENET_MEAN, IMAGENET_SD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -55,7 +56,8 @@ def view(image: Any, draws: Tensor | None = None, *, size: int = 224, crop: str 
         sides = image.size if crop == "window" else (min(image.size),) * 2
         left, top = (0.5, 0.5) if draws is None else draws[1:3].tolist()
         box = _place(image.size, KEPT * sides[0], KEPT * sides[1], left, top)
-    return _normalise(_cut(image, box, size), flip=draws is not None and bool(draws[0] < 0.5))
+    pixels = torch.from_numpy(np.array(_cut(image, box, size))).permute(2, 0, 1)
+    return normalise(pixels.flip(2) if draws is not None and draws[0] < 0.5 else pixels)
 
 
 Box = tuple[float, float, float, float]
@@ -91,11 +93,7 @@ def _cut(image: Any, box: Box, size: int) -> Any:
     return image.convert("RGB").resize((size, size), Resampling.BILINEAR, box=drafted)
 
 
-def _normalise(image: Any, flip: bool) -> Tensor:
-    """Bring a picture to (3, height, width), less the mean colour and divided by the standard deviation."""
-    import numpy as np
-
-    pixels = torch.from_numpy(np.array(image, dtype=np.float32)).permute(2, 0, 1)
-    pixels = pixels.flip(2) if flip else pixels
+def normalise(pixels: Tensor) -> Tensor:
+    """Bring pixels from 0 to 255, (3, height, width), to the mean and the standard deviation of ImageNet's colours."""
     mean, sd = torch.tensor(IMAGENET_MEAN), torch.tensor(IMAGENET_SD)
-    return ((pixels / 255 - mean[:, None, None]) / sd[:, None, None]).contiguous()
+    return ((pixels.float() / 255 - mean[:, None, None]) / sd[:, None, None]).contiguous()

@@ -57,7 +57,7 @@ def given(*arguments):
     return CliRunner().invoke(app, ["train", *map(str, arguments)])
 
 
-def test_a_folder_becomes_a_card_that_says_what_the_files_say(folder):
+def test_a_folder_becomes_a_card_that_says_what_the_files_say(folder, monkeypatch, tmp_path_factory):
     (folder / "class0" / "notes.txt").write_text("x")
     done = given("mine", *QUICK)
     out = folder.parent / "mine-trained"
@@ -73,20 +73,65 @@ def test_a_folder_becomes_a_card_that_says_what_the_files_say(folder):
     assert f"| trained | {found['recall_at_1']:.3f} (" in card and "untrained network" in card and "| pixels |" in card
     rows = list(csv.DictReader((out / "queries.csv").open(encoding="utf-8")))
     assert np.isclose(np.mean([float(row["mAP"]) for row in rows]), found["average_precision"], atol=1e-4)
-    code = re.search(r"```python\n(.*?)```", card, re.DOTALL)[1]  # how to load it, in the folders that it names
-    code, known = code.replace('"model.pt"', f'"{out}/model.pt"').replace("open('", f"open('{folder}/"), {}
-    first = rows[0]["path"]
-    exec(re.sub(r"/class\d/\d\.png", f"/{first}", code), known)
+    assert "| grey pixels, PCA |" in card and "training takes less than 10 seconds" in done.stderr
+    code, known = re.search(r"```python\n(.*?)```", card, re.DOTALL)[1], {}
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))  # it runs as printed, from any folder
+    exec(code, known)
+    assert f"/{rows[0]['path']}'" in code
     torch.testing.assert_close(known["embedding"][0], torch.from_numpy(embeddings[0]), atol=1e-5, rtol=1e-4)
+    monkeypatch.chdir(folder.parent)
     assert "1 other files are passed over: class0/notes.txt" in card
     again = given("mine", *QUICK)
     assert again.exit_code == 0 and "Nothing to do: it is done" in again.output
     other = given("mine", *QUICK, "--seed", "1")
     assert other.exit_code == 2 and "is of another run, with data=" in other.output
+
+
+def test_a_folder_is_claimed_before_any_work_and_given_back(folder, monkeypatch):
+    """A folder in use, of others, a file, one that cannot be written: nothing is read, and no folder stays behind."""
+    monkeypatch.setattr(own, "read", None)
+    with own.claimed(folder.parent / "busy", folder):
+        assert "busy is in use by another run" in given("mine", "--out", "busy").output
+    assert not (folder.parent / "busy").exists()
+    (folder.parent / "a file").write_text("x")
+    assert "out must be a folder, got the file" in given("mine", "--out", "a file").output
+    assert "Not a directory: 'a file" in given("mine", "--out", "a file/out").output
     (folder.parent / "full").mkdir()
     (folder.parent / "full" / "x").write_text("x")
-    assert "nothing is overwritten (name another folder" in given("mine", *QUICK, "--out", "full").output
-    assert "out must not lie in mine" in given("mine", *QUICK, "--out", "mine/out").output
+    assert "nothing is overwritten (name another folder" in given("mine", "--out", "full").output
+    done = given("mine", "--out", "mine/out")
+    assert done.exit_code == 2 and "out must not lie in mine" in done.output and "--out)" in done.output
+
+
+def test_a_folder_keeps_its_name_and_a_full_disk_names_the_file(folder, monkeypatch):
+    folder.rename(folder.parent / "x v1.2 | b")
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    monkeypatch.setattr(training, "train_by", lambda *a, of=training.train_by, **b: full(of(*a, **b)))
+
+    def full(history):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+        return history
+
+    try:
+        done = given("x v1.2 | b", *QUICK)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert done.exit_code == 2 and re.search(r"File too large: 'x v1\.2 \| b-trained/\w+", done.output), done.output
+    monkeypatch.undo()
+    monkeypatch.chdir(folder.parent)
+    done = given("x v1.2 | b", *QUICK)
+    card = (folder.parent / "x v1.2 | b-trained" / "card.md").read_text(encoding="utf-8")
+    assert done.exit_code == 0 and card.startswith("# x v1.2 | b: model card\n") and "| data | x v1.2 \\| b, 40" in card
+
+
+def test_what_is_all_alike_is_said_on_the_card(folder, monkeypatch):
+    for path in folder.glob("*/*.png"):
+        Image.new("RGB", (16, 16), "green").save(path)
+    done = given("mine", *QUICK)
+    card = (folder.parent / "mine-trained" / "card.md").read_text(encoding="utf-8")
+    for said in ("all 40 pictures are alike at side 16", "trained: all embeddings of the test are alike"):
+        assert said in card, done.output
 
 
 def test_a_run_that_is_stopped_goes_on_to_the_result_of_one_that_was_not(folder, monkeypatch):
@@ -231,3 +276,14 @@ def test_an_interval_is_over_classes_and_covers_their_mean():
     assert sum(inside) >= 33  # of queries, all alike, it would be 10
     values[:30] = torch.nan
     assert judging.interval(values, classes)[0] == pytest.approx(float(values[30:].mean()))
+
+
+@pytest.mark.parametrize("many", [2, 3, 15, 100])
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_at_an_edge_an_interval_is_that_of_wilson(many, value):
+    classes = torch.arange(many).repeat_interleave(7)
+    mean, low, high = judging.interval(torch.full((7 * many,), value, dtype=torch.float64), classes, (0, 1))
+    square = 1.959964**2
+    assert (mean, high - low) == (value, pytest.approx(square / (many + square), rel=1e-5)) and low <= value <= high
+    mean, low, high = judging.interval(torch.zeros(7 * many, dtype=torch.float64), classes, (-1, 1))
+    assert -low == high == pytest.approx(square / (many + square), rel=1e-5)

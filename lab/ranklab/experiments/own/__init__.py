@@ -1,6 +1,7 @@
 """From pictures of your own to a network that is judged: what the command `rankedu train` does."""
 
+from ranklab.experiments.own.pictures import load_picture
 from ranklab.experiments.own.reading import OwnPictures, Read, read
-from ranklab.experiments.own.training import SETTINGS, train
+from ranklab.experiments.own.training import SETTINGS, claimed, settled, train
 
-__all__ = ["SETTINGS", "OwnPictures", "Read", "read", "train"]
+__all__ = ["SETTINGS", "OwnPictures", "Read", "claimed", "load_picture", "read", "settled", "train"]

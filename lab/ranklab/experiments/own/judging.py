@@ -2,7 +2,8 @@
 
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,16 @@ from torch import Tensor
 import rankedu
 from rankedu.files import written
 from rankedu.metrics import evaluate_retrieval
+from ranklab.experiments.own.pictures import opened, window
 from ranklab.experiments.own.reading import OwnPictures, Read
 from ranklab.methods import METHODS
-from ranklab.runs.judging import Contrast, bootstrap
+from ranklab.runs.judging import Contrast, bootstrap, resolution
 from ranklab.training import History
 
-#: Bootstrap samples of the test classes; queries that are shown, and results of each; side of a small picture.
-DRAWS, SHOWN, RESULTS, SIDE = 2000, 10, 8, 48
+#: Bootstrap samples of the test classes; queries shown, and results of each; side of a picture, and of its frame.
+DRAWS, SHOWN, RESULTS, SIDE, CELL = 2000, 10, 8, 48, 60
+#: Principal components of a baseline; distances below which embeddings of length 1, and means of classes, are alike.
+COMPONENTS, ALIKE, ROUNDING = 32, 1e-3, 1e-9
 #: Colours of a result of the query's class and of another one, red, green, blue: told apart by the colour-blind.
 RIGHT, WRONG = (0, 114, 178), (230, 159, 0)
 
@@ -36,20 +40,57 @@ def per_query(embeddings: Tensor, labels: Tensor, levels: Sequence[str]) -> dict
     return {**values, "H-AP": found["h_ap"]} if deep else values
 
 
+def baselines(fit: OwnPictures, test: OwnPictures) -> dict[str, Tensor]:
+    """The test without any network: its pixels, and grey pixels, less each picture's mean, in principal components."""
+    pixels = [torch.cat([_reduced(part, side.size) for part in side.pixels.split(512)]) for side in (fit, test)]
+    grey = [of.mean(1).flatten(1).double() for of in pixels]
+    grey = [of - of.mean(1, keepdim=True) for of in grey]
+    middle = grey[0].mean(0)
+    components = torch.linalg.svd(grey[0] - middle, full_matrices=False)[2][:COMPONENTS]
+    return {"pixels": pixels[1].flatten(1), "grey pixels, PCA": (grey[1] - middle) @ components.T}
+
+
+def _reduced(pixels: Tensor, size: int) -> Tensor:
+    """What a network sees of kept pixels, at a side of 16: (n, 3, 16, 16)."""
+    return torch.nn.functional.interpolate(window(pixels, size), (16, 16), mode="area")
+
+
+def collapsed(made: Mapping[str, Tensor]) -> list[str]:
+    """A note on embeddings that are all alike."""
+    found = []
+    for name, embeddings in made.items():
+        unit = torch.nn.functional.normalize(embeddings.double(), dim=1)
+        if (unit - unit[0]).norm(dim=1).max() < ALIKE:
+            found.append(f"{name}: all embeddings of the test are alike, so that chance, or rounding, ranks them")
+    return found
+
+
 def chance(labels: Tensor) -> float:
     """R@1 of a random order: the share of the others that have a query's class, its mean over the queries."""
     counts = labels[:, -1].unique(return_inverse=True, return_counts=True)
     return float((counts[2][counts[1]] - 1).double().mean() / (len(labels) - 1))
 
 
-def interval(values: Tensor, classes: Tensor) -> tuple[float, float, float]:
-    """The mean over queries, (n,), and its 95 % interval: the percentile bootstrap over classes, (n,), drawn anew."""
+def interval(
+    values: Tensor, classes: Tensor, within: tuple[float, float] = (-math.inf, math.inf)
+) -> tuple[float, float, float]:
+    """The mean over queries, (n,), and its 95 % interval.
+
+    Its half-width is Student's t times the standard deviation of the bootstrap over classes, (n,). Where all n classes
+    have one mean, nothing varies, which is no certainty: it is then that of Wilson for 0 or n of n, z²/(n + z²).
+    """
+    from scipy import stats
+
     known = ~values.isnan().numpy()
     number = classes.unique(return_inverse=True)[1].numpy()
     sums, counts = (np.bincount(number, of).astype(np.float64)[None] for of in (np.where(known, values, 0), known))
     found = Contrast(sums, counts)
-    low, high = np.nanquantile(bootstrap(found, samples=DRAWS), (0.025, 0.975))
-    return found.mean, float(low), float(high)
+    error, square = np.nanstd(bootstrap(found, samples=DRAWS)), stats.norm.isf(0.025) ** 2
+    half = square / ((counts > 0).sum() + square)
+    if error > ROUNDING:
+        factor, freedom = resolution(counts[0] / counts.sum())
+        half = stats.t.isf(0.025, freedom) * error * math.sqrt(factor)
+    return found.mean, float(max(found.mean - half, within[0])), float(min(found.mean + half, within[1]))
 
 
 def table(rows: Mapping[str, Mapping[str, Tensor]], classes: Tensor) -> list[list[str]]:
@@ -58,62 +99,78 @@ def table(rows: Mapping[str, Mapping[str, Tensor]], classes: Tensor) -> list[lis
     every = {**rows, f"{names[-1]} − {names[0]}": {name: last[name] - first[name] for name in last}}
     lines = [["", *last]]
     for at, (title, values) in enumerate(every.items()):
-        form = "{:+.3f} ({:+.3f} to {:+.3f})" if at == len(rows) else "{:.3f} ({:.3f} to {:.3f})"
-        lines.append([title, *(form.format(*interval(values[name], classes)) for name in last)])
+        form, least = ("{:+.3f} ({:+.3f} to {:+.3f})", -1) if at == len(rows) else ("{:.3f} ({:.3f} to {:.3f})", 0)
+        lines.append([title, *(form.format(*interval(values[name], classes, (least, 1))) for name in last)])
     return lines
 
 
+@contextmanager
+def _drawn(path: Path, width: float, height: float, dpi: int) -> Iterator[Any]:
+    """Give a figure with two axes, on white whatever style the user has set; it is written at the end of the block."""
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
+    with style.context("default"), written(path) as part:
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure, *figure.subplots(1, 2)
+        figure.savefig(part, format="png", dpi=dpi, metadata={"Software": None})
+
+
 def curves(history: History, path: Path) -> None:
-    """The loss of every step, with means over a twentieth of the steps, and what was evaluated on the way."""
-    from matplotlib.figure import Figure
-
+    """Draw the loss of every step, with means over a twentieth of the steps, and what was evaluated on the way."""
     steps = torch.arange(1, len(history.losses) + 1)
-    parts, many = torch.tensor(history.losses).double(), min(20, len(steps))
-    figure = Figure(figsize=(8, 3), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    left.plot(steps, parts, color="0.75", linewidth=0.8)
-    left.plot(*([part.double().mean().item() for part in of.tensor_split(many)] for of in (steps, parts)), "k")
-    left.set(xlabel="step", ylabel="loss of a batch")
-    for name, style in {"R@1": "o-", "mAP": "s--"}.items():
-        right.plot(*zip(*((row["step"], row[name]) for row in history.evaluations), strict=True), style, label=name)
-    right.set(xlabel="step", ylabel="on the test classes", ylim=(0, 1))
-    right.legend()
-    with written(path) as part:
-        figure.savefig(part, format="png", dpi=120, metadata={"Software": None})
+    losses, many = torch.tensor(history.losses).double(), min(20, len(steps))
+    means = [[part.double().mean().item() for part in of.tensor_split(many)] for of in (steps, losses)]
+    with _drawn(path, 8, 3.4, 120) as (_, left, right):
+        left.plot(steps, losses, color="0.6", linewidth=0.8, label="of a batch")
+        left.plot(*means, "k", label="mean of a twentieth of the steps")
+        left.set(xlabel="step", title="loss")
+        for name, line in {"R@1": "o-", "mAP": "s--"}.items():
+            right.plot(*zip(*((row["step"], row[name]) for row in history.evaluations), strict=True), line, label=name)
+        right.set(xlabel="step", title="on the test classes", ylim=(-0.03, 1.03))
+        for axes in (left, right):
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, frameon=False)
 
 
-def queries(embeddings: Tensor, test: OwnPictures, precision: Tensor, path: Path) -> None:
+def queries(embeddings: Tensor, data: Read, test: OwnPictures, precision: Tensor, path: Path) -> None:
     """Draw the ten best and the ten worst queries, by AP (n,), of every class as few as may be."""
-    from matplotlib.figure import Figure
-    from PIL import Image
-
     leaves = test.labels[:, -1]
     ranked = precision.nan_to_num(-1.0).argsort(descending=True, stable=True).tolist()
     most = math.ceil(SHOWN / len(leaves.unique()))
     best, worst = (_spread(order, leaves.tolist(), most) for order in (ranked, ranked[::-1]))
-    cell, unit = SIDE + 6, torch.nn.functional.normalize(embeddings.double(), dim=1)
-    width = (RESULTS + 1) * cell + 12
-    figure = Figure(figsize=(13, 0.62 * SHOWN + 0.9), layout="constrained")
-    for axes, chosen, title in zip(figure.subplots(1, 2), (best, worst), ("ten best", "ten worst"), strict=True):
-        sheet = Image.new("RGB", (width, len(chosen) * cell), "white")
-        for row, query in enumerate(chosen):
-            scores = unit @ unit[query]
-            scores[query] = -math.inf
-            found = scores.topk(min(RESULTS, len(scores) - 1)).indices.tolist()
-            for place, item in enumerate([query, *found]):
-                colour = (0, 0, 0) if not place else RIGHT if leaves[item] == leaves[query] else WRONG
-                at = (place * cell + (12 if place else 0), row * cell)
-                sheet.paste(Image.new("RGB", (cell - 2, cell - 2), colour), at)
-                with Image.open(test.paths[item]) as picture:
-                    sheet.paste(picture.convert("RGB").resize((SIDE, SIDE)), (at[0] + 2, at[1] + 2))
-        axes.imshow(np.asarray(sheet))
-        names = [f"{test.names[-1][int(leaves[query])]}\nAP {float(precision[query]):.2f}" for query in chosen]
-        axes.set_yticks([(row + 0.5) * cell for row in range(len(chosen))], names, fontsize=8, parse_math=False)
-        axes.set(title=f"{title} queries, and what each found first", xticks=[])
-        axes.spines[:].set_visible(False)
-    figure.supxlabel("black: the query; blue: of its class; orange: of another", fontsize=9)
-    with written(path) as part:
-        figure.savefig(part, format="png", dpi=100, metadata={"Software": None})
+    with _drawn(path, 13, 0.62 * SHOWN + 0.9, 100) as (figure, *both):
+        for axes, chosen, title in zip(both, (best, worst), ("best", "worst"), strict=True):
+            axes.imshow(_sheet(embeddings, data, test, chosen))
+            names = [test.names[-1][int(leaves[query])] for query in chosen]
+            said = [
+                f"{name if len(name) < 25 else name[:24] + '…'}\nAP {float(precision[query]):.2f}"
+                for name, query in zip(names, chosen, strict=True)
+            ]
+            axes.set_yticks([(row + 0.5) * CELL for row in range(len(chosen))], said, fontsize=9, parse_math=False)
+            axes.set(title=f"{len(chosen)} {title} queries, and what each found first", xticks=[])
+            axes.spines[:].set_visible(False)
+        figure.supxlabel("frames: black, the query; blue, of its class; orange, of another class", fontsize=10)
+
+
+def _sheet(embeddings: Tensor, data: Read, test: OwnPictures, chosen: Sequence[int]) -> Any:
+    """Some queries, one row each: the query and what it found first, with frames, as an array."""
+    from PIL import Image
+
+    unit, leaves = torch.nn.functional.normalize(embeddings.double(), dim=1), test.labels[:, -1]
+    sheet = Image.new("RGB", ((RESULTS + 1) * CELL + 12, len(chosen) * CELL), "white")
+    for row, query in enumerate(chosen):
+        scores = unit @ unit[query]
+        scores[query] = -math.inf
+        found = scores.topk(min(RESULTS, len(scores) - 1)).indices.tolist()
+        for place, item in enumerate([query, *found]):
+            colour = (0, 0, 0) if not place else RIGHT if leaves[item] == leaves[query] else WRONG
+            left, top = place * CELL + (12 if place else 0), row * CELL
+            for inset, ink in ((0, colour), (3, (255, 255, 255))):  # white parts the frame from a picture like it
+                side = CELL - 2 - 2 * inset
+                sheet.paste(ink, (left + inset, top + inset, left + inset + side, top + inset + side))
+            picture = opened(data.folder / test.rows[item].file, SIDE, as_stored=data.as_stored)[0]
+            sheet.paste(picture.resize((SIDE, SIDE)), (left + 5, top + 5))
+    return np.asarray(sheet)
 
 
 def _spread(order: Sequence[int], leaves: Sequence[Any], most: int) -> list[int]:
@@ -126,37 +183,46 @@ def _spread(order: Sequence[int], leaves: Sequence[Any], most: int) -> list[int]
 
 
 LOAD = """```python
+from pathlib import Path
+
 import torch
-from PIL import Image
-from ranklab.datasets.transforms import view
+from ranklab.experiments.own import load_picture
 from ranklab.models import build
 
-net = build({model!r}, dim={dim}, in_channels=3, weights="model.pt").eval()
-with torch.no_grad(), Image.open({file!r}) as picture:
-    embedding = net(view(picture, size={size}, crop="window")[None])  # (1, {dim}), of length 1
+folder = Path({folder!r})  # of this card
+net = build({model!r}, dim={dim}, in_channels=3, weights=folder / "model.pt").eval()
+picture = load_picture({file!r}, size={size}{more})
+with torch.no_grad():
+    embedding = net(picture[None])  # (1, {dim}), of length 1
 ```"""
+REACHES = """
+Each of the {n:,} test pictures is a query and ranks all others by cosine; R@1 of a random order is {chance:.3f}. R@1 \
+says how often the first result is of the query's class; mAP@R and mAP are means over the queries. "pixels" and "grey \
+pixels, PCA" ({components} principal components of the training pictures, each picture less its mean) need no network.
+
+In brackets are 95 % intervals: Student's t times the standard deviation of {draws:,} bootstrap samples of the \
+{classes} test classes with all their queries, the gallery as it is; where all classes agree, they are Wilson's for so \
+many classes. The last line compares query by query. Intervals say how sure the numbers are for other classes like \
+these, and nothing of another start (`--seed`). Nothing was chosen by the test: the network is that of the last step.
+
+![loss and metrics by step](curves.png)
+
+![ten best and ten worst queries](queries.png)"""
 
 
-def card(
-    data: Read,
-    labels: Tensor,
-    chosen: Mapping[str, Any],
-    net: Any,
-    loss: Any,
-    history: History,
-    rows: Sequence[Sequence[str]],
-    notes: Sequence[str],
-    command: str,
-) -> str:
-    """Write the card; ``labels`` are those of the test, ``chosen`` all settings, ``rows`` what `table` made."""
+def _about(
+    data: Read, chosen: Mapping[str, Any], net: Any, loss: Any, history: History, command: str
+) -> dict[str, str]:
+    """The head of the card: what was done, by subject."""
     settings = ", ".join(f"{name}={value}" for name, value in chosen["settings"].items()) or "as published"
     start = net.pretrained if net.pretrained != "random" else f"random weights, seed {chosen['seed']}"
     versions = {"rankedu": rankedu.__version__, **{name: version(name) for name in ("torch", "numpy", "pillow")}}
     per_class = chosen["per_class"]
     how = [f"dimensions {chosen['dim']}, pictures of side {chosen['size']}, from {start}"]
     how += ["mirrored"] * chosen["mirror"] + ["only the last layer was trained"] * chosen["frozen"]
-    about = {
-        "data": f"{data.source.name}, {len(data.rows):,} pictures; SHA-256 of pictures, labels, split: `{data.digest}`",
+    return {
+        "data": f"{data.source.resolve().name}, {len(data.rows):,} pictures; SHA-256 of pictures, labels, split: "
+        f"`{data.digest}`",
         "labels": " → ".join(data.levels),
         "split": f"no class on both sides: {data.split}",
         "training": data.count("train"),
@@ -169,23 +235,38 @@ def card(
         "command": f"`{command}`" if command else "none: called from Python",
         "versions": ", ".join(map(" ".join, versions.items())) + f", Python {platform.python_version()}",
     }
+
+
+def card(
+    data: Read,
+    test: OwnPictures,
+    chosen: Mapping[str, Any],
+    net: Any,
+    loss: Any,
+    history: History,
+    rows: Sequence[Sequence[str]],
+    notes: Sequence[str],
+    folder: Path,
+    command: str,
+) -> str:
+    """Write the card; ``chosen`` has all settings, ``rows`` is what `table` made, ``folder`` is where the card goes."""
+    source, labels = data.source.resolve(), test.labels
     lines = ["| " + " | ".join(cells) + " |" for cells in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
+    about = {
+        name: value.replace("|", "\\|") for name, value in _about(data, chosen, net, loss, history, command).items()
+    }
+    reached = {"n": len(labels), "chance": chance(labels), "classes": len(labels[:, -1].unique()), "draws": DRAWS}
+    file, more = str(data.folder.resolve() / test.rows[0].file), ", as_stored=True" * data.as_stored
     return "\n".join(
         [
-            f"# {data.source.stem}: model card\n\n| | |\n|---|---|",
+            f"# {source.name if source.is_dir() else source.stem}: model card\n\n| | |\n|---|---|",
             *(f"| {name} | {value} |" for name, value in about.items()),
             "\n## What it reaches\n",
             *lines,
-            f"\nEach of the {len(labels):,} test pictures is a query and ranks all others by cosine; R@1 of a random "
-            f"order is {chance(labels):.3f}. R@1 says how often the first is of the query's class; mAP@R and mAP are "
-            f"means over the queries. In brackets 95 % intervals, from {DRAWS:,} bootstrap samples of the "
-            f"{len(labels[:, -1].unique())} test classes with all their queries, the gallery as it is; the last line "
-            "compares query by query. They say how sure the numbers are for other classes like these, and nothing of "
-            "another start (`--seed`). Nothing was chosen by the test: the network is that of the last step.",
-            "\n![loss and metrics by step](curves.png)\n\n![ten best and ten worst queries](queries.png)",
+            REACHES.format(**reached, components=COMPONENTS),
             *(["\n## Notes\n", *(f"* {note}" for note in notes)] if notes else []),
             "\n## Load it\n",
-            LOAD.format(**chosen, file=data.rows[0].file),
+            LOAD.format(**chosen, folder=str(folder.resolve()), file=file, more=more),
             "\n`embeddings.npy` and `labels.csv` are those of the test: `rankedu evaluate embeddings.npy labels.csv`. "
             "`queries.csv` has each query's numbers, `run.json` all settings.\n",
         ]

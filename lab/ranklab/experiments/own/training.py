@@ -1,11 +1,16 @@
 """Train on pictures of your own in a folder that holds the settings, the checkpoint and, at the end, all that came."""
 
 import csv
+import io
 import json
 import shutil
+import sys
+import time
 import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
+from filelock import FileLock, Timeout
 from torch import Tensor
 
 from rankedu.checks import check_count, check_number
@@ -20,13 +26,14 @@ from rankedu.files import written
 from ranklab.datasets.cache import cached_arrays
 from ranklab.experiments._experiment import start_note
 from ranklab.experiments._weights import weights_hash
-from ranklab.experiments.own.judging import card, curves, per_query, queries, table
+from ranklab.experiments.own.judging import baselines, card, collapsed, curves, per_query, queries, table
+from ranklab.experiments.own.pictures import forecast
 from ranklab.experiments.own.reading import OwnPictures, Read
 from ranklab.methods import find_method, make_loss, parse_settings
 from ranklab.models.build import build
 from ranklab.models.resnet import RESNETS
 from ranklab.runs.results import write_json
-from ranklab.training import Recipe, pick_device
+from ranklab.training import History, Recipe, pick_device
 from ranklab.training import train as train_by
 from ranklab.training.retrieval import embed
 
@@ -53,52 +60,141 @@ SETTINGS: dict[str, Any] = {
 CHECKPOINT = 10
 
 
-def settled(given: Mapping[str, Any], data: Read) -> dict[str, Any]:
-    """All of `SETTINGS`: the loss by the labels, size, rate and batch by network and classes; ValueError if unfit."""
+#: The file that holds a folder for one run.
+LOCK = "run.lock"
+
+
+@contextmanager
+def claimed(folder: Path, source: Path) -> Iterator[None]:
+    """Hold a folder for one run, from before any work; a ValueError if it is not free, an OSError if not writable."""
+    if source.is_dir() and folder.resolve().is_relative_to(source.resolve()):
+        told = "else its pictures would be taken for yours: name a folder elsewhere with --out"
+        raise ValueError(f"out must not lie in {source}, got {folder} ({told})")
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"out must be a folder, got the file {folder} (name another with --out)")
+    _check_free(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise ValueError(f"{folder} is in use by another run (wait for its end, or name another with --out)") from None
+    try:
+        yield
+    finally:
+        lock.release()
+        (folder / LOCK).unlink(missing_ok=True)
+        if not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def _check_free(folder: Path) -> None:
+    """Raise ValueError for a folder of other files than those of a run."""
+    if folder.exists() and {"run.json", LOCK}.isdisjoint(held := {path.name for path in folder.iterdir()}) and held:
+        raise ValueError(f"{folder} holds other files, and nothing is overwritten (name another folder with --out)")
+
+
+def settled(given: Mapping[str, Any]) -> dict[str, Any]:
+    """All of `SETTINGS`, with size, dimension and rate by the network; ValueError for what fits no pictures."""
     chosen = {**SETTINGS, **given}
     large, imagenet = chosen["model"] in RESNETS, chosen["pretrained"] and not chosen["frozen"]
     for name in ("steps", "batch_size", "per_class"):
         check_count(chosen[name], name, least=2 if name == "per_class" else 1)
-    fitting: dict[str, Any] = {
-        "loss": LOSSES[len(data.levels) > 1],
-        "size": 224 if large else 32,
-        "dim": 512 if large else 64,
-    }
-    fitting |= {"lr": 1e-5 if imagenet else 1e-3}
+    fitting = {"size": 224 if large else 32, "dim": 512 if large else 64, "lr": 1e-5 if imagenet else 1e-3}
     chosen |= {name: value for name, value in fitting.items() if chosen[name] is None}
+    check_count(chosen["size"], "size")
     check_number(chosen["lr"], "lr", above=0)
-    method, own = find_method(chosen["loss"]), parse_settings(chosen["settings"])
+    own = parse_settings(chosen["settings"])
+    if chosen["loss"]:
+        find_method(chosen["loss"]).check(own)
+    return {**chosen, "settings": own}
+
+
+def _fitted(chosen: Mapping[str, Any], data: Read) -> dict[str, Any]:
+    """The settings that depend on the pictures: loss, its settings, and size of a batch; ValueError if unfit."""
+    loss = chosen["loss"] or LOSSES[len(data.levels) > 1]
+    method = find_method(loss)
+    method.check(chosen["settings"])
     usual = {"lam": "auto", "margin": 0.1} if "lam" in method.settings else {}
-    method.check(own)
     counts = Counter(row.names for row in data.rows if row.part == "train")
     enough = sum(count >= chosen["per_class"] for count in counts.values())
     if enough < 2:
         raise ValueError(
-            f"per_class must leave two classes to train on, got {chosen['per_class']}, which leaves {enough}"
+            f"per_class must leave two classes to train on, got {chosen['per_class']}, which leaves {enough} "
+            f"(the training classes have up to {max(counts.values())} pictures)"
         )
-    return {**chosen, "settings": usual | own, "batch_size": min(chosen["batch_size"], enough * chosen["per_class"])}
+    batch = min(chosen["batch_size"], enough * chosen["per_class"])
+    return {**chosen, "loss": loss, "settings": usual | chosen["settings"], "batch_size": batch, "size": data.size}
 
 
 def train(
-    data: Read,
-    folder: Path,
-    *,
-    device: str = "auto",
-    workers: int = 0,
-    command: str = "",
-    progress: bool = True,
-    **given: Any,
+    data: Read, folder: Path, *, device: str = "auto", command: str = "", progress: bool = True, **given: Any
 ) -> list[list[str]] | None:
-    """Train, judge, and leave all files in the folder: the table of the card, or None for a run that was done before.
+    """Train, judge, and leave all files in the folder.
 
-    The settings that are given are of `SETTINGS`. A run that was stopped goes on. The folder must be new, empty, or of
-    the same run: ValueError else, and for settings that do not fit.
+    Parameters
+    ----------
+    data : Read
+        The pictures.
+    folder : Path
+        New, empty, or of the same run, which goes on if it was stopped.
+    device : str
+        "auto", "cpu", "cuda" or "cuda:1".
+    command : str
+        What was typed, for the card.
+    progress : bool
+        Say how long it will take, and show a bar.
+    **given
+        Of `SETTINGS`.
+
+    Returns
+    -------
+    list of list of str, or None
+        The table of the card; None for a run that was done before.
     """
-    chosen, on = settled(given, data), pick_device(device)
-    if data.source.is_dir() and folder.resolve().is_relative_to(data.source.resolve()):
-        raise ValueError(
-            f"out must not lie in {data.source}, got {folder} (else its pictures would be taken for yours)"
+    chosen, on = _fitted(settled(given), data), pick_device(device)
+    net, start = _network(chosen)
+    fit, test = (OwnPictures(data, side, mirror=chosen["mirror"]) for side in ("train", "test"))
+    loss = make_loss(chosen["loss"], dim=chosen["dim"], labels=fit.labels, **chosen["settings"]).to(on)
+    if _begun(folder, {"data": data.digest, "start": start, **chosen}):
+        return None
+    few = int((fit.labels[:, -1].unique(return_counts=True)[1] < chosen["per_class"]).sum())
+    notes = [*data.notes, *start_note(net, chosen)]
+    notes += [f"{few} training classes have fewer than {chosen['per_class']} pictures and train nothing"] * bool(few)
+    net, began = net.to(on), "untrained network" if net.pretrained == "random" else "network at first"
+    trained: Any = net
+    inputs: tuple[Any, ...] = (fit, test)
+    clock = time.perf_counter()
+    if chosen["frozen"]:
+        trained, began = net.embed, "frozen features"
+        inputs = _features(net, inputs, f"{data.digest[:16]}-{start}")
+    first = inputs[1].features if chosen["frozen"] else embed(net, test).cpu()
+    made = {began: first, **baselines(fit, test)}
+    if progress:
+        spent = 11 * (time.perf_counter() - clock) * (not chosen["frozen"])
+        print(
+            f"training takes {forecast(spent + _seconds(trained, inputs[0], loss, chosen))}",
+            file=sys.stderr,
+            flush=True,
         )
+    history, said = _trained(trained, inputs, loss, chosen, folder / "state", progress)
+    made["trained"] = F.normalize(embed(trained, inputs[1]).cpu(), dim=1)
+    notes += said + collapsed(made)
+    values = {name: per_query(embeddings, test.labels, data.levels) for name, embeddings in made.items()}
+    rows = table(values, test.labels[:, -1])
+    _write(folder, data, test, made["trained"], values["trained"])
+    _packed(folder / "model.pt", lambda file: torch.save(net.cpu().state_dict(), file))
+    curves(history, folder / "curves.png")
+    queries(made["trained"], data, test, values["trained"]["mAP"], folder / "queries.png")
+    text = card(data, test, chosen, net, loss.loss, history, rows, notes, folder, command)
+    with written(folder / "card.md") as part:
+        part.write_text(text, encoding="utf-8")
+    shutil.rmtree(folder / "state")
+    return rows
+
+
+def _network(chosen: Mapping[str, Any]) -> tuple[Any, str]:
+    """The network as it starts, and a hash of its weights; ValueError for a start that there is not."""
     torch.manual_seed(chosen["seed"])
     net: Any = build(
         chosen["model"], in_channels=3, **{name: chosen[name] for name in ("dim", "pretrained", "weights")}
@@ -110,23 +206,37 @@ def train(
             f"pretrained must find ImageNet's weights on this machine, got none for {chosen['model']} "
             "(give --weights FILE, or leave it out)"
         )
-    fit, test = (OwnPictures(data, side, size=chosen["size"], mirror=chosen["mirror"]) for side in ("train", "test"))
-    loss = make_loss(chosen["loss"], dim=chosen["dim"], labels=fit.labels, **chosen["settings"]).to(on)
-    start = weights_hash(net.state_dict())
-    if _claimed(folder, {"data": data.digest, "start": start, **chosen}):
-        return None
-    few = int((fit.labels[:, -1].unique(return_counts=True)[1] < chosen["per_class"]).sum())
-    notes = [*data.notes, *start_note(net, chosen)]
-    notes += [f"{few} training classes have fewer than {chosen['per_class']} pictures and train nothing"] * bool(few)
-    net, began = net.to(on), "untrained network" if net.pretrained == "random" else "network at first"
-    trained: Any = net
-    inputs: Any = (fit, test)
-    if chosen["frozen"]:
-        trained, began, workers = net.embed, "frozen features", 0
-        inputs = _features(net, inputs, f"{data.digest[:16]}-{start}-{chosen['size']}")
-    pixels = OwnPictures(data, "test", size=32)
-    first = inputs[1].features if chosen["frozen"] else embed(net, test, workers=workers).cpu()
-    made = {began: first, "pixels": torch.stack([pixels.load(at).flatten() for at in range(len(test))])}
+    return net, weights_hash(net.state_dict())
+
+
+def _begun(folder: Path, known: Mapping[str, Any]) -> bool:
+    """Write the settings of the run into a new folder, or compare them with those there; say whether it is done."""
+    path = folder / "run.json"
+    _check_free(folder)
+    if not path.is_file():
+        write_json(path, known)
+    then = json.loads(path.read_text(encoding="utf-8"))
+    for name, value in known.items():
+        if then.get(name) != value:
+            told = f"with {name}={then.get(name)!r}, got {value!r}"
+            raise ValueError(f"{folder} is of another run, {told} (name another folder with --out)")
+    return (folder / "card.md").is_file()
+
+
+def _seconds(trained: Any, inputs: Any, loss: Any, chosen: Mapping[str, Any]) -> float:
+    """Foresee the time of all steps from two of up to eight classes, taken with copies."""
+    part = min(chosen["batch_size"], 8 * chosen["per_class"])
+    with torch.random.fork_rng(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        settings = {"per_class": chosen["per_class"], "lr": chosen["lr"], "progress": False}
+        history = train_by(*deepcopy((trained,)), inputs, deepcopy(loss), steps=2, batch_size=part, **settings)
+    return history.seconds / 2 * chosen["steps"] * chosen["batch_size"] / part
+
+
+def _trained(
+    trained: Any, inputs: Any, loss: Any, chosen: Mapping[str, Any], state: Path, progress: bool
+) -> tuple[History, list[str]]:
+    """Train, from a checkpoint if there is one: the history, and what is to be said of it."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         history = train_by(
@@ -137,42 +247,14 @@ def train(
             recipe=Recipe(head_lr=10.0 if chosen["pretrained"] and not chosen["frozen"] else 1.0),
             test=inputs[1],
             evaluate_every=max(1, chosen["steps"] // 10),
-            folder=folder / "state",
+            folder=state,
             checkpoint_every=CHECKPOINT,
-            workers=workers,
             progress=progress,
         )
-    notes += dict.fromkeys(str(warning.message) for warning in caught)
-    made["trained"] = F.normalize(embed(trained, inputs[1], workers=workers).cpu(), dim=1)
-    values = {name: per_query(embeddings, test.labels, data.levels) for name, embeddings in made.items()}
-    rows = table(values, test.labels[:, -1])
-    _write(folder, data, test, made["trained"], values["trained"])
-    with written(folder / "model.pt") as part:
-        torch.save(net.cpu().state_dict(), part)
-    curves(history, folder / "curves.png")
-    queries(made["trained"], test, values["trained"]["mAP"], folder / "queries.png")
+    notes = [*dict.fromkeys(str(warning.message) for warning in caught)]
     if history.interrupted:
         notes.append(f"stopped after step {', '.join(map(str, history.interrupted))}, and taken up again")
-    text = card(data, test.labels, chosen, net, loss.loss, history, rows, notes, command)
-    with written(folder / "card.md") as part:
-        part.write_text(text, encoding="utf-8")
-    shutil.rmtree(folder / "state")
-    return rows
-
-
-def _claimed(folder: Path, known: Mapping[str, Any]) -> bool:
-    """Write what the run is known by into a new folder, or compare it with what stands there; whether it is done."""
-    path = folder / "run.json"
-    if not folder.exists() or not any(folder.iterdir()):
-        write_json(path, known)
-    if not path.is_file():
-        raise ValueError(f"{folder} holds other files, and nothing is overwritten (name another folder with --out)")
-    then = json.loads(path.read_text(encoding="utf-8"))
-    for name, value in known.items():
-        if then.get(name) != value:
-            told = f"with {name}={then.get(name)!r}, got {value!r}"
-            raise ValueError(f"{folder} is of another run, {told} (name another folder with --out)")
-    return (folder / "card.md").is_file()
+    return history, notes
 
 
 def _features(net: Any, sides: tuple[OwnPictures, ...], key: str) -> tuple[Any, ...]:
@@ -188,15 +270,25 @@ def _features(net: Any, sides: tuple[OwnPictures, ...], key: str) -> tuple[Any, 
     return tuple(map(of, sides))
 
 
+def _packed(path: Path, save: Callable[[Any], None]) -> None:
+    """Write a file in one piece, since torch and NumPy do not say why they could not."""
+    save(packed := io.BytesIO())
+    with written(path) as part:
+        part.write_bytes(packed.getbuffer())
+
+
 def _write(folder: Path, data: Read, test: OwnPictures, embeddings: Tensor, values: Mapping[str, Tensor]) -> None:
     """Write embeddings and labels of the test, as `rankedu evaluate` reads them, and a line a query."""
-    with written(folder / "embeddings.npy") as part, part.open("wb") as file:
-        np.save(file, embeddings.numpy())
-    words = [[names[label] for names, label in zip(test.names, path, strict=True)] for path in test.labels.tolist()]
-    files = [path.relative_to(data.folder).as_posix() for path in test.paths]
-    numbers = [[f"{value:.4f}" for value in row] for row in zip(*values.values(), strict=True)]
-    whole = [[file, *names, *row] for file, names, row in zip(files, words, numbers, strict=True)]
-    tables = {"labels.csv": [data.levels, *words], "queries.csv": [("path", *data.levels, *values), *whole]}
+    _packed(folder / "embeddings.npy", lambda file: np.save(file, embeddings.numpy()))
+    words, numbers = [row.names for row in test.rows], zip(*values.values(), strict=True)
+    whole = [
+        [row.file, *row.names, *(f"{value:.4f}" for value in line)]
+        for row, line in zip(test.rows, numbers, strict=True)
+    ]
+    tables: dict[str, list[Sequence[str]]] = {
+        "labels.csv": [data.levels, *words],
+        "queries.csv": [("path", *data.levels, *values), *whole],
+    }
     for name, lines in tables.items():
         with written(folder / name) as part, part.open("w", newline="", encoding="utf-8") as text:
             csv.writer(text, lineterminator="\n").writerows(lines)

@@ -1,0 +1,305 @@
+"""What is read of folders, tables and pictures: nothing is lost, doubled or changed without a word."""
+
+import io
+import os
+import re
+import zlib
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from ranklab.datasets.transforms import normalise
+from ranklab.experiments import own
+from ranklab.experiments.own import pictures
+
+
+def noise(seed, shape=(20, 24, 3)):
+    return np.random.default_rng(seed).integers(0, 255, shape, dtype=np.uint8)
+
+
+def fill(folder, *classes, each=3, make=noise, ending="png", **settings):
+    """Pictures of their own in every class."""
+    for at, name in enumerate(classes):
+        for item in range(each):
+            path = folder / name / f"{item}.{ending}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            made = make(zlib.crc32(f"{folder} {name} {at} {item}".encode()))
+            (made if isinstance(made, Image.Image) else Image.fromarray(made)).save(path, **settings)
+
+
+def read(source, **settings):
+    return own.read(source, size=16, progress=False, **settings)
+
+
+def classes(read, part=None):
+    return {row.names[-1] for row in read.rows if part in (None, row.part)}
+
+
+def refused(source, message, **settings):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read(source, **settings)
+
+
+SIDES = [
+    ("train", "valid", "test"),
+    ("Train", "validation"),
+    ("training", "testing"),
+    ("train", "val"),
+    ("TRAIN", "TEST"),
+]
+
+
+@pytest.mark.parametrize("sides", SIDES, ids="-".join)
+@pytest.mark.parametrize("above", ["", "photos/"])
+def test_folders_named_as_a_split_are_one_and_never_classes(tmp_path, sides, above):
+    for side in sides:
+        fill(tmp_path, *(f"{above}{side}/{side}{name}" for name in "ab"))
+        fill(tmp_path / "same", *(f"{above}{side}/{name}" for name in "abcd"))
+    found = read(tmp_path / "same", draw_split=True)
+    assert found.levels == ("class",) and classes(found) == {*"abcd"} and "drawn by seed" in found.split
+    refused(tmp_path / "same", "--draw-split")
+    os.rename(tmp_path / "same", tmp_path.parent / f"{tmp_path.name} same")
+    found = read(tmp_path)
+    assert found.levels == ("class",) and classes(found, "train") == {f"{sides[0]}a", f"{sides[0]}b"}
+    assert any(f"{sides[-1]} is test" in note for note in found.notes) and found.split == "as given"
+    (tmp_path / above / "extra").mkdir()
+    fill(tmp_path, f"{above}extra/more")
+    refused(tmp_path, "beside extra (sides are called train, training, test")
+
+
+def test_a_side_alone_is_no_split_and_a_train_may_be_a_class_of_vehicles(tmp_path):
+    fill(tmp_path / "one", *(f"train/{name}" for name in "abcd"))
+    found = read(tmp_path / "one")
+    assert classes(found) == {*"abcd"} and "with one side only, a split is drawn" in found.notes[0]
+    fill(tmp_path / "two", "bus", "car", "ship", "train")
+    assert classes(read(tmp_path / "two")) == {"bus", "car", "ship", "train"}
+    fill(tmp_path / "two", "wings/train", "wings/test")
+    refused(tmp_path / "two", "train beside bus")
+
+
+def test_a_column_of_a_split_is_one_whatever_its_words_and_never_a_label(tmp_path):
+    fill(tmp_path, *"abcd")
+    lines = [
+        f"{name}/{item}.png,{name},{'Train' if name in 'ab' else 'validation'}" for name in "abcd" for item in range(3)
+    ]
+    for head, message in (("Path,Label,Split", None), ("path,label,subset", "'subset' holds a split: call it split")):
+        (tmp_path / "t.CSV").write_text("\n".join([head, *lines]))
+        if message:
+            refused(tmp_path / "t.CSV", message)
+        else:
+            found = read(tmp_path / "t.CSV")
+            assert classes(found, "test") == {"c", "d"} and "validation is test" in " ".join(found.notes)
+
+
+def test_links_are_followed_but_not_in_circles_and_dead_ones_are_named(tmp_path):
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    fill(mine, *"abcd")
+    fill(other, "e", "f/g")
+    (mine / "e").symlink_to(other / "e")
+    (mine / "a" / "3.png").symlink_to(other / "e" / "0.png")
+    (mine / "b" / "up").symlink_to(mine)
+    (other / "e" / "back").symlink_to(mine / "a")  # and a/… has no way back, so it ends
+    fill(mine, "h/g")
+    refused(mine, "all as deep")
+    for path in (mine / "h", other / "e" / "back"):
+        os.rename(path, tmp_path / path.name)
+    found = read(mine)
+    assert classes(found) == {*"abcde"} and len(found.rows) == 16
+    assert "b/up is a link to a folder that it is in" in found.notes[0]
+    assert "a/3.png (a, " in " ".join(found.notes) and "are the same in several classes" in " ".join(found.notes)
+    (mine / "dead").symlink_to(tmp_path / "nowhere")
+    refused(mine, "dead is a link that leads nowhere")
+    os.rename(mine / "dead", mine / "dead.png")
+    refused(mine, "every picture must lie in a class folder")
+    os.rename(mine / "dead.png", mine / "c" / "dead.png")
+    refused(mine, "dead.png (it is not there)")
+
+
+@pytest.mark.parametrize(
+    ("ending", "kind"),
+    [
+        ("avif", "AVIF"),
+        ("jfif", "JPEG"),
+        ("WEBP", "WEBP"),
+        ("jp2", "JPEG2000"),
+        ("JPG", "JPEG"),
+        ("jpg_large", "PNG"),
+        ("pgm", "PPM"),
+        ("TIF", "TIFF"),
+    ],
+)
+def test_what_pillow_reads_is_used_whatever_it_is_called(tmp_path, ending, kind):
+    fill(tmp_path, *"abc")
+    fill(tmp_path, "d", "e", ending=ending, format=kind)
+    assert classes(read(tmp_path)) == {*"abcde"}
+
+
+def test_a_class_that_would_be_lost_whole_is_refused_and_what_else_is_there_is_named(tmp_path):
+    fill(tmp_path, *"abcd")
+    (tmp_path / "a" / "notes.txt").write_text("P1 is no picture")
+    (tmp_path / "bare").mkdir()
+    found = read(tmp_path)
+    assert found.notes == ["folders without a file: bare", "1 other files are passed over: a/notes.txt"]
+    (tmp_path / "e").mkdir()
+    (tmp_path / "e" / "0.heic").write_bytes(b"\0\0\0\x18ftypheic")
+    refused(tmp_path, "no picture in 1 folders that this Pillow can read: e (such as 0.heic)")
+    assert classes(read(tmp_path, skip_unreadable=True)) == {*"abcd"}
+
+
+def clear(seed):
+    """Black, with a shape in the transparency only, and noise where nothing is to be seen."""
+    picture = noise(seed, (20, 24, 4))
+    picture[..., 3] = 0
+    picture[4:9, seed % 10 :] = (0, 0, 0, 255)
+    return picture
+
+
+def palette(seed):
+    return Image.fromarray(clear(seed)).quantize(16)
+
+
+def grey(seed):
+    picture = Image.fromarray(clear(seed))
+    return Image.merge("LA", (picture.getchannel(0), picture.getchannel(3)))
+
+
+@pytest.mark.parametrize("make", [clear, palette, grey])
+def test_transparency_is_white_and_its_shape_is_seen(tmp_path, make):
+    fill(tmp_path, *"abcd", make=make)
+    found = read(tmp_path)
+    assert "12 of 12 pictures are transparent in places, and were composed on white" in found.notes[0]
+    for row in found.rows:
+        seen = np.asarray(pictures.opened(tmp_path / row.file)[0]).astype(int)
+        assert (seen[:4] > 240).all() and (seen[4:9, -5:] < 15).all() and (seen[9:] > 240).all()
+    white = np.full((20, 24, 4), 255, dtype=np.uint8)
+    white[:10, :, 3] = 0
+    Image.fromarray(white).save(tmp_path / "a" / "0.png")
+    refused(tmp_path, "0.png (it is of one colour when composed on white")
+
+
+@pytest.mark.parametrize(
+    ("kind", "ending", "white"), [("u2", "png", 65535), ("u2", "tif", 65535), ("i4", "tif", 65535), ("f4", "tif", 1)]
+)
+def test_deep_pictures_are_scaled_and_what_would_come_out_black_is_refused(tmp_path, kind, ending, white):
+    def make(seed, most=1.0):
+        return (np.random.default_rng(seed).random((20, 24)) * most * white).astype(kind)
+
+    fill(tmp_path, *"abcd", make=make, ending=ending)
+    found = read(tmp_path)
+    assert "12 of 12 pictures have more than 8 bits per colour" in found.notes[0] and found.pixels.float().std() > 20
+    for most in (1 / 20, 1 / 300, 1e-6, 3.0 if kind in ("i4", "f4") else 1 / 17):
+        Image.fromarray(make(0, most)).save(tmp_path / "a" / f"0.{ending}")
+        refused(tmp_path, f"1 of 12 pictures cannot be read: {tmp_path}/a/0.{ending} (it")
+
+
+def test_an_orientation_is_followed_unless_it_is_asked_not_to(tmp_path):
+    fill(tmp_path, *"abcd")
+    turned = Image.fromarray(noise(1))
+    for orientation in range(2, 9):
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        for ending in ("png", "webp", "jpg"):
+            turned.save(tmp_path / "a" / f"{orientation}.{ending}", exif=exif)
+    upright, stored = read(tmp_path), read(tmp_path, as_stored=True)
+    assert "21 of 32 pictures were turned upright" in upright.notes[0]
+    assert "21 of 32 pictures have an EXIF orientation, which was ignored" in stored.notes[0]
+    assert upright.digest != stored.digest
+    exif[0x0112] = 6  # the camera was held upright: what is stored must be turned by 90 degrees to the right
+    turned.save(tmp_path / "a" / "0.png", exif=exif)
+    right, asked = (pictures.opened(tmp_path / "a" / "0.png", as_stored=stored)[0] for stored in (False, True))
+    assert np.array_equal(np.asarray(right), np.rot90(noise(1), -1)) and np.array_equal(np.asarray(asked), noise(1))
+
+
+def test_pictures_that_are_the_same_or_plain_or_move_are_said(tmp_path):
+    fill(tmp_path, *"abcd")
+    image = Image.open(tmp_path / "a" / "0.png")
+    image.save(tmp_path / "b" / "other.bmp")  # other bytes, the same picture
+    image.save(tmp_path / "a" / "again.png")
+    Image.new("RGB", (9, 9), "red").save(tmp_path / "c" / "plain.png")
+    image.save(tmp_path / "d" / "moves.gif", save_all=True, append_images=[Image.fromarray(noise(5))])
+    said = " | ".join(read(tmp_path).notes)
+    assert re.search(
+        r"1 pictures are the same in several classes: a/0.png \(a, t\w+\) and b/other.bmp \(b, t\w+\)", said
+    )
+    assert "1 of 16 pictures have several frames, of which only the first was used: d/moves.gif" in said
+    assert "1 of 16 pictures are of one colour throughout: c/plain.png" in said
+    (tmp_path / "b" / "other.bmp").unlink()
+    assert "1 pictures are in one class more than once, so a copy finds a copy: a/0.png" in " ".join(
+        read(tmp_path).notes
+    )
+    for path in tmp_path.glob("*/*"):
+        Image.new("RGB", (8, 8), "blue").save(path)
+    assert "all 15 pictures are alike" in read(tmp_path).notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("1", "01"), ("1", "1.0"), ("cat", "CAT"), ("é", "e\u0301"), ("a b", "a  b")]
+)
+def test_spellings_of_one_class_are_said(tmp_path, one, other):
+    fill(tmp_path, one, other, "x", "y", "nan")
+    said = " ".join(read(tmp_path).notes)
+    assert "only the spelling differs of" in said and "'nan' is the name of a class here" in said
+
+
+#: What is said of the lines of a table with four classes of three pictures, changed.
+LINES = {
+    "line 14: path must be given once, got './a/0.png' of line 2 again": lambda lines: [*lines, "./a/0.png,b"],
+    "line 14: path must be given once, got 'a/../a/0.png' of": lambda lines: [*lines, "a/../a/0.png,b"],
+    "line 14: path must be given once, got 'a/linked.png' of": lambda lines: [*lines, "a/linked.png,b"],
+    "line 4: it is empty": lambda lines: [*lines[:3], "", *lines[3:]],
+    "line 5: must have 2 cells, none empty, got 'b/0.png,'": lambda lines: [*lines[:4], "b/0.png,", *lines[5:]],
+    "line 5: lines must have 2 cells as the first, got 1": lambda lines: [*lines[:4], "b/0.png", *lines[5:]],
+    "line 5: ": lambda lines: [*lines[:4], '"b/0.png,b', *lines[5:]],
+    "'id' numbers the rows: leave it out": lambda lines: [
+        f"{line},{at}" if at else f"{line},id" for at, line in enumerate(lines)
+    ],
+}
+
+
+def test_a_table_is_read_line_by_line_and_a_picture_counts_once(tmp_path):
+    fill(tmp_path, *"abcd")
+    (tmp_path / "a" / "linked.png").symlink_to(tmp_path / "a" / "0.png")
+    lines = ["path,label", *(f"{name}/{item}.png,{name}" for name in "abcd" for item in range(3))]
+    table = tmp_path / "t.csv"
+    for message, change in LINES.items():
+        table.write_text("\n".join(change([*lines])))
+        refused(table, message)
+    for change, note in (
+        (lambda line, at: f"{at - 1 if at else ''},{line}", "the first column numbers the rows"),
+        (lambda line, at: line.replace(",", ";"), "separated by ';'"),
+        (lambda line, at: line.replace(",", "\t"), "separated by '\\t'"),
+        (lambda line, at: line.replace("/", "\\"), "backslashes in paths are taken for slashes"),
+    ):
+        table.write_text("\n".join(change(line, at) for at, line in enumerate(lines)))
+        found = read(table)
+        assert classes(found) == {*"abcd"} and len(found.rows) == 12 and note in " ".join(found.notes)
+
+
+def test_a_picture_is_decoded_once_and_views_are_windows_of_what_is_kept(tmp_path, monkeypatch, capsys):
+    fill(tmp_path, *"abcd")
+    opened = []
+    monkeypatch.setattr(pictures, "opened", lambda *a, of=pictures.opened, **b: opened.append(a) or of(*a, **b))
+    found = own.read(tmp_path, size=16, progress=False)
+    assert len(opened) == 12 and found.pixels.shape == (12, 3, 18, 18) and found.pixels.dtype == torch.uint8
+    side, kept = own.OwnPictures(found, "train"), {pixels.numpy().tobytes() for pixels in found.pixels}
+    views = {side.load(0, torch.Generator().manual_seed(seed)).numpy().tobytes() for seed in range(200)}
+    windows = {
+        normalise(side.pixels[0][:, top : top + 16, left : left + 16]).numpy().tobytes()
+        for top in range(3)
+        for left in range(3)
+    }
+    assert len(opened) == 12 == len(kept) and views == windows
+    assert torch.equal(side.load(0), normalise(side.pixels[0][:, 1:17, 1:17]))
+    row = side.rows[0]
+    assert torch.equal(own.load_picture(tmp_path / row.file, size=16), side.load(0))
+    monkeypatch.setattr(pictures.time, "perf_counter", iter(range(0, 10**6, 60)).__next__)
+    own.read(tmp_path, size=16)
+    assert capsys.readouterr().err == "reading 12 pictures takes about 12 minutes\n"
+
+
+def test_a_large_jpeg_is_decoded_at_a_fraction(tmp_path):
+    large = Image.fromarray(noise(0, (64, 64, 3))).resize((1600, 1600))
+    large.save(packed := io.BytesIO(), "JPEG")
+    assert pictures.opened(packed, 37)[0].size == (200, 200) and pictures.opened(packed)[0].size == (1600, 1600)

@@ -1,4 +1,4 @@
-"""What this machine has, and how to get what is missing."""
+"""The command that reports what this machine has, and how to install what is missing."""
 
 import importlib.metadata
 import importlib.util
@@ -17,34 +17,46 @@ import typer
 class Finding:
     """One line of the report."""
 
-    subject: str  #: what was looked for
-    found: str  #: what is there
+    subject: str  #: What is looked for.
+    found: str  #: What was found.
     ok: bool = True
-    fix: str = ""  #: what to type where it is not
-    essential: bool = False  #: whether the core of the package fails without it
+    fix: str = ""  #: The command that installs it.
+    essential: bool = False  #: Whether the library fails without it.
 
 
 def core() -> list[Finding]:
-    """Look at what the library needs; imports torch if it is there."""
+    """Look for what the library needs, and for a GPU, which imports torch."""
     fix = "install Python 3.10 or newer"
     python = Finding("Python", platform.python_version(), sys.version_info >= (3, 10), fix, essential=True)
     processor = Finding("processor", f"{platform.machine()}, {os.cpu_count()} cores")
     return [python, *distributions(("torch", "numpy")), processor, _gpu()]
 
 
-#: What is looked at; a further package adds what it needs.
+#: Every check of `doctor`; another package appends its own.
 CHECKS: list[Callable[[], list[Finding]]] = [core]
 
 
 def distributions(names: Iterable[str], extra: str = "") -> list[Finding]:
-    """The versions of what an extra brings; without one what is essential."""
+    """Look for distributions and their versions.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of distributions, such as "torch".
+    extra : str
+        The extra that installs them. Default: none, because the library needs them itself.
+
+    Returns
+    -------
+    list of Finding
+    """
     fix = f"pip install 'rankedu[{extra}]'" if extra else "pip install 'rankedu'"
     found = {name: _installed(name) for name in names}
     return [Finding(name, there or "missing", there is not None, fix, not extra) for name, there in found.items()]
 
 
 def _installed(name: str) -> str | None:
-    """The version of a distribution, None if it is missing."""
+    """The version of a distribution, or None if it is missing."""
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -62,7 +74,7 @@ def _gpu() -> Finding:
 
 
 def table(findings: list[Finding]) -> str:
-    """The report as text, one line a finding, fixes at the end."""
+    """Write the report, one line per finding, with the remedies at the end."""
     width = max(len(finding.subject) for finding in findings)
     lines = [f"{'✓' if f.ok else '✗'} {f.subject:<{width}}  {f.found}" for f in findings]
     fixes = dict.fromkeys(f"  {f.subject}: {f.fix}" for f in findings if not f.ok)

@@ -81,7 +81,7 @@ def _values(sequence: Iterable[Any], name: str) -> list[Any]:
 
 
 def verdict(check: Callable[[T], bool]) -> Callable[[T], bool]:
-    """Let `verify` answer yes or no, whatever was put into the fields."""
+    """Make `verify` return True or False, whatever the fields contain."""
 
     @functools.wraps(check)
     def verify(self: T) -> bool:

@@ -1,9 +1,9 @@
 r"""Ranking minimises :math:`\mathbf{y} \cdot \pi` over permutations, proved swap by swap in exact arithmetic.
 
-Let two neighbours hold the ranks :math:`r` and :math:`r + 1`, the upper one scoring :math:`b`, the lower one :math:`a`.
-Exchanging them saves :math:`b\,r + a\,(r+1) - a\,r - b\,(r+1) = a - b`. Whoever sorts by exchanging neighbours that
-stand in the wrong order therefore never pays, and ends at :math:`\mathbf{rk}(\mathbf{y})`. Tied items are exchanged, at
-gain 0, if the earlier one stands below the later one. With distinct scores every gain is > 0.
+Let two neighbours have the ranks :math:`r` and :math:`r + 1`, the upper one the score :math:`b`, the lower one
+:math:`a`. Exchanging them saves :math:`b\,r + a\,(r+1) - a\,r - b\,(r+1) = a - b`. So sorting by exchanges of
+neighbours in the wrong order never costs anything, and it ends at :math:`\mathbf{rk}(\mathbf{y})`. Tied items are
+exchanged, at gain 0, if the earlier one ranks below the later one. If the scores are distinct, every gain is > 0.
 """
 
 from collections.abc import Iterable, Sequence
@@ -54,7 +54,7 @@ class Certificate:
     def verify(self) -> bool:
         """Recompute everything from ``scores`` and ``permutation``: each swap, its gain, the end, and both values.
 
-        Another order of swaps that also sorts is another valid proof. O(n + swaps) exact operations.
+        Swaps in another order that also sorts are another valid proof. O(n + swaps) exact operations.
         """
         y, n = self.scores, len(self.scores)
         numbers = (*y, self.start_value, self.end_value, self.total_gain, *(s.gain for s in self.swaps))
@@ -127,7 +127,7 @@ def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificat
 
 
 def _wrong(y: Sequence[Fraction], above: int, below: int) -> bool:
-    """Whether these two neighbours stand in the wrong order: the lower one scores more, or ties and comes earlier."""
+    """Whether two neighbours are in the wrong order: the lower one has the larger score, or ties and comes earlier."""
     return y[below] > y[above] or (y[below] == y[above] and below < above)
 
 

@@ -1,8 +1,9 @@
 r"""From the weights :math:`w_K` of recall at K to one function :math:`W` of the rank, and its closed forms.
 
-Everything is one double sum, read by rows or by columns. An item that :math:`r_i` irrelevant ones outrank fails at the
-levels :math:`K = 1, \dots, r_i` and pays :math:`w_K` at each, in all :math:`W(r_i) = \sum_{K \le r_i} w_K`; level K has
-:math:`|\{i : r_i \ge K\}|` items that fail. That is Lemma 1. Proposition 2 divides by the number of relevant items.
+Both statements are one double sum, read by rows or by columns. An item that :math:`r_i` irrelevant items outrank is
+missed at the levels :math:`K = 1, \dots, r_i` and costs :math:`w_K` at each, in all
+:math:`W(r_i) = \sum_{K \le r_i} w_K`. At level K, :math:`|\{i : r_i \ge K\}|` items are missed. That is Lemma 1.
+Proposition 2 divides by the number of relevant items.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,13 +30,13 @@ class DoubleSum:
     outranked: tuple[int, ...]  #: :math:`r_i`: how many irrelevant items outrank each relevant one.
     failing: tuple[int, ...]  #: :math:`|\{i : r_i \ge K\}|` for K = 1, …, the largest r.
     divisor: int  #: 1 for the lemma, the number of relevant items for the proposition.
-    #: by_level, by_item: the sum over K of what fails there, and the sum over i of :math:`W(r_i)`, both divided.
+    #: by_level, by_item: the sum over K of what is missed there, and the sum over i of :math:`W(r_i)`, both divided.
     by_level: Fraction
     by_item: Fraction
 
     @verdict
     def verify(self) -> bool:
-        """Compute both sums again from ``weights`` and ``outranked``, and demand that they are equal."""
+        """Compute both sums again from ``weights`` and ``outranked``, and check that they are equal."""
         fresh = _double_sum(self.weights, self.outranked, self.divisor)
         return self.divisor in (1, len(self.outranked)) and self == fresh and self.by_level == self.by_item
 

@@ -54,15 +54,7 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
     >>> levels(labels[:1], labels)
     tensor([[2, 2, 1, 0, 1]])
     """
-    paths = check_paths(labels, "labels")
-    others = paths if gallery_labels is None else check_paths(gallery_labels, "gallery_labels")
-    if paths.shape[1] != others.shape[1]:
-        raise ValueError(
-            f"gallery_labels must have as many levels as labels, {paths.shape[1]}, got {others.shape[1]} "
-            "(fill paths that end early up with -1)"
-        )
-    if paths.device != others.device:
-        raise ValueError(f"gallery_labels must be on the device of labels, {paths.device}, got {others.device}")
+    paths, others = check_both(labels, labels if gallery_labels is None else gallery_labels)
     agree = torch.ones(len(paths), len(others), dtype=torch.bool, device=paths.device)
     common = torch.zeros_like(agree, dtype=torch.int64)
     paths = paths.masked_fill(paths < 0, -2)  # which equals nothing
@@ -70,6 +62,20 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
         agree &= own.unsqueeze(1) == other
         common += agree
     return common
+
+
+def check_both(labels: Tensor, gallery_labels: Tensor) -> tuple[Tensor, Tensor]:
+    """Check paths of queries and of a gallery, (n, L) and (g, L)."""
+    paths = check_paths(labels, "labels")
+    others = paths if gallery_labels is labels else check_paths(gallery_labels, "gallery_labels")
+    if paths.shape[1] != others.shape[1]:
+        raise ValueError(
+            f"gallery_labels must have as many levels as labels, {paths.shape[1]}, got {others.shape[1]} "
+            "(fill paths that end early up with -1)"
+        )
+    if paths.device != others.device:
+        raise ValueError(f"gallery_labels must be on the device of labels, {paths.device}, got {others.device}")
+    return paths, others
 
 
 def check_paths(labels: Tensor, name: str) -> Tensor:
@@ -88,6 +94,17 @@ def check_paths(labels: Tensor, name: str) -> Tensor:
             f"index {first} (leave out the level that is not known, or give it an id of its own)"
         )
     return paths
+
+
+def check_not_tags(labels: Tensor, name: str) -> None:
+    """Refuse rows of 0 and 1 that are not bool, because they could be paths or tags."""
+    if labels.ndim != 2 or labels.shape[1] < 2 or labels.dtype == torch.bool or not labels.numel():
+        return
+    if ((labels == 0) | (labels == 1)).all():
+        raise ValueError(
+            f"{name} must be paths of classes or tags, got {labels.shape[1]} columns of 0 and 1, which could be both (if "
+            f"each column is a tag, or one-hot: {name}.bool(); if the columns are levels: {name}.long() + 1)"
+        )
 
 
 def check_levels(levels: Tensor, *, name: str = "levels") -> int:

@@ -12,9 +12,8 @@ class Paths:
     """Classes or paths from root to leaf: items are as relevant as many classes as they share with the query."""
 
     def __init__(self, labels: Tensor, gallery_labels: Tensor) -> None:
-        hierarchy.levels(labels[:1], gallery_labels[:1])  # which checks that the two fit
-        named = {"labels": labels, "gallery_labels": gallery_labels}
-        paths = [array(hierarchy.check_paths(x, name)) for name, x in named.items()]
+        own, others = hierarchy.check_both(labels, gallery_labels)
+        paths = [array(own), array(others)]
         nodes = _nodes(np.concatenate(paths))
         #: A level whose classes are those of the level above, if there is one.
         self.repeated = next((i for i in range(1, len(nodes)) if np.array_equal(nodes[i], nodes[i - 1])), None)

@@ -103,8 +103,9 @@ def evaluate_retrieval(
         ``"levels"``                   the same for each level, by its number from 1 to L: items of that
                                        level or finer are relevant
         ``"table"``                    list of dict, one row per level and one for "all" levels together
-        ``"per_query"``                float64 Tensors of shape (n, L), or (n,) for a metric of all
-                                       levels; nan for queries left out, and for repeated ones
+        ``"per_query"``                Tensors of shape (n, L), or (n,) for a metric of all levels, of
+                                       float64 for float64 embeddings, else float32; nan for queries left
+                                       out, and for repeated ones
         ============================== ===================================================================
 
     Raises
@@ -210,7 +211,8 @@ def evaluate_retrieval(
     values = {name: np.concatenate([part[name] for part in done]) for name in wanted}
     if inverted.any():
         hierarchy.warn_inverted(int(inverted.sum()), len(inverted))
-    return _summary(values, n, array(numbers))
+    dtype = np.float64 if tiles.dtype == torch.float64 else np.float32
+    return _summary(values, n, array(numbers), dtype)
 
 
 def _candidates(where: Any, queries: Tensor, items: int) -> Tensor:
@@ -363,7 +365,7 @@ class RetrievalMetrics:
         return evaluate_retrieval(own[0], own[1], **given)
 
 
-def _summary(values: dict[str, Floats], n: int, rows: Ints) -> dict[str, Any]:
+def _summary(values: dict[str, Floats], n: int, rows: Ints, dtype: Any) -> dict[str, Any]:
     """Summarise values of the queries, which are some rows of n, as `evaluate_retrieval` returns them."""
     n_levels = max((v.shape[1] for v in values.values() if v.ndim == 2), default=0)
     table = [_row(level + 1, {m: v[:, level] for m, v in values.items() if v.ndim == 2}) for level in range(n_levels)]
@@ -379,7 +381,7 @@ def _summary(values: dict[str, Floats], n: int, rows: Ints) -> dict[str, Any]:
     flat = {**levels.pop("all", {}), **levels.get(n_levels, {})}
     per_query = {}
     for name, found in values.items():
-        of_all = np.full((n, *found.shape[1:]), np.nan)
+        of_all = np.full((n, *found.shape[1:]), np.nan, dtype)
         of_all[rows] = found
         per_query[name] = torch.from_numpy(of_all)
     order = [*values, "queries", "left_out"]
@@ -405,6 +407,7 @@ def _check(embeddings: Tensor, labels: Tensor, gallery: Tensor | None, gallery_l
         name = "gallery" if prefix else "embeddings"
         check_rows(matrix, name)
         check_tensor(classes, f"{prefix}labels")
+        hierarchy.check_not_tags(classes, f"{prefix}labels")
         if classes.ndim not in (1, 2) or len(classes) != len(matrix):
             raise ValueError(
                 f"{prefix}labels must have shape ({len(matrix)},) or ({len(matrix)}, L), a row for each of {name}, "

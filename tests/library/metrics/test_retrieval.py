@@ -4,6 +4,7 @@ import json
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import product
 
 import numpy as np
@@ -12,10 +13,13 @@ import torch
 from cases import METRICS
 from drawn import random, refused, seeded
 from torch.nn.functional import normalize
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from rankedu import hierarchy, reference
 from rankedu.hierarchy import InvertedRelevanceWarning
 from rankedu.metrics import (
+    DuplicateItemsWarning,
     RetrievalMetrics,
     UndefinedMetricWarning,
     _ranking,
@@ -87,7 +91,8 @@ def others(n):
 
 def assert_values(result, expected):
     for name in result["per_query"]:
-        torch.testing.assert_close(result["per_query"][name], expected[name], rtol=1e-9, atol=1e-12, equal_nan=True)
+        values, close = result["per_query"][name], 1e-6 if result["per_query"][name].dtype == torch.float32 else 1e-12
+        torch.testing.assert_close(values.double(), expected[name], rtol=close, atol=close, equal_nan=True)
         at_finest = expected[name] if expected[name].ndim == 1 else expected[name][:, -1]
         assert result[name] == pytest.approx(at_finest.nanmean().item(), rel=1e-9)
 
@@ -104,7 +109,7 @@ def same(result, other):
     assert list(result) == list(other)
     assert result["per_query"].keys() == other["per_query"].keys()
     for name, values in result["per_query"].items():
-        assert torch.equal(values.view(torch.int64), other["per_query"][name].view(torch.int64)), name
+        assert torch.equal(values.view(torch.int32), other["per_query"][name].view(torch.int32)), name
     for key in ("levels", "table"):
         np.testing.assert_equal(result[key], other[key])
 
@@ -192,6 +197,153 @@ def test_counting_sorting_and_torch_find_the_same_counts(monkeypatch):
             assert all(np.array_equal(x, y.numpy()) for x, y in zip(found, expected, strict=True))
 
 
+@pytest.mark.parametrize("ties", ["expected", "pessimistic", "optimistic"])
+def test_the_order_of_queries_and_of_items_does_not_matter(ties):
+    for seed in range(3):
+        (x, y), (g, z) = ((points("tied", n, seed), paths("ragged", n, seed)) for n in (30, 45))
+        q, i = (torch.randperm(n, generator=seeded(seed)) for n in (30, 45))
+        found = evaluate(x, y, gallery=g, gallery_labels=z, metrics=ALL, ties=ties)["per_query"]
+        again = evaluate(x[q], y[q], gallery=g[i], gallery_labels=z[i], metrics=ALL, ties=ties)["per_query"]
+        alone = evaluate(x[q], y[q], metrics=ALL, ties=ties)["per_query"]
+        for name, values in evaluate(x, y, metrics=ALL, ties=ties)["per_query"].items():
+            torch.testing.assert_close(again[name], found[name][q], equal_nan=True)
+            torch.testing.assert_close(alone[name], values[q], equal_nan=True)
+
+
+def test_an_item_is_never_its_own_partner_and_counts_once():
+    x, y, item = points("distinct", 30), paths("ragged", 30), 7 * torch.arange(30, dtype=torch.int16)
+    once = evaluate(x, y, metrics=ALL)
+    seen = torch.cat([torch.arange(30), torch.tensor([3, 4, 4])])  # a padded sampler
+    with pytest.warns(DuplicateItemsWarning, match="3 of 33 rows repeat an item of the same ids"):
+        found = evaluate(x[seen], y[seen], ids=item[seen], metrics=ALL)
+    assert_same_but_rows(found, once, 30)
+    metric = RetrievalMetrics(ALL)
+    for rows in seen.split(10):
+        metric.update(x[rows], y[rows], ids=item[rows])
+    assert_same_but_rows(metric.compute(), once, 30)
+    with pytest.raises(ValueError, match="ids must be given with every batch"):
+        metric.update(x, y)
+    order = torch.randperm(30, generator=seeded(0))
+    gallery = {"gallery": x[order], "gallery_labels": y[order]}
+    found = evaluate(x[:9], y[:9], ids=item[:9], gallery_ids=item[order], metrics=ALL, ties="expected", **gallery)
+    for name, values in found["per_query"].items():
+        torch.testing.assert_close(values, once["per_query"][name][:9], equal_nan=True)
+    same(evaluate(x, y, gallery=x.clone(), gallery_labels=y.clone(), metrics=ALL), once)
+
+
+def assert_same_but_rows(found, once, n):
+    assert {**found, "per_query": None} == {**once, "per_query": None}
+    for name, values in found["per_query"].items():
+        assert values[n:].isnan().all() and torch.equal(values[:n].nan_to_num(), once["per_query"][name].nan_to_num())
+
+
+@pytest.mark.parametrize("tags", [False, True], ids=["classes", "tags"])
+def test_copies_of_queries_are_counted(tags):
+    x, y = points("distinct", 20), torch.arange(20) // 2
+    x[5], x[11], x[13] = x[4], x[10], x[0]  # two pairs of one class, and one of two
+    y[10:12] = -1 if not tags else y[10:12]
+    y = torch.nn.functional.one_hot(y).bool() if tags else y
+    with pytest.warns(DuplicateItemsWarning, match=f"{4 if tags else 2} of 20 queries have an exact copy"):
+        evaluate(x, y)
+    with pytest.warns(DuplicateItemsWarning, match="3 of 3 queries have an exact copy"):
+        evaluate(x[:3].half(), y[:3], gallery=x.half().double(), gallery_labels=y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DuplicateItemsWarning)
+        evaluate(x[:5], y[:5], ids=torch.arange(5))
+        evaluate(x[:5], y[:5], gallery=x[5:10], gallery_labels=y[5:10].roll(1, 0))
+
+
+def test_labels_of_any_dtype_mean_the_same_and_what_could_be_tags_is_asked_about():
+    x, y = points("distinct", 24), torch.arange(24) // 2
+    expected = evaluate(x, y)
+    for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32):
+        same(evaluate(x, y.to(dtype)), expected)
+        result = evaluate(x, y.to(dtype), gallery=points("distinct", 9, 1), gallery_labels=y[:9] + (1 << 24))
+        assert result["left_out"] == 24  # none of the numbers is equal
+    large = (1 << 60) + y
+    same(evaluate(x, large, gallery=x, gallery_labels=large), expected)
+    shared = torch.eye(12).repeat_interleave(2, 0)
+    for labels in (shared, shared.long(), shared.short(), torch.stack([y % 2, y // 12], 1)):
+        with pytest.raises(ValueError, match=r"labels must be paths of classes or tags, .*labels.bool\(\); .*\+ 1"):
+            evaluate(x, labels)
+    same(evaluate(x, shared.bool()), expected)
+
+
+class NoFloat64(TorchDispatchMode):
+    """A device without float64."""
+
+    def __torch_dispatch__(self, function, types, arguments=(), options=None):
+        found = function(*arguments, **(options or {}))
+        assert torch.float64 not in [x.dtype for x in tree_leaves(found) if isinstance(x, torch.Tensor)], function
+        return found
+
+
+@contextmanager
+def default_device(name):
+    try:
+        torch.set_default_device(name)
+        yield
+    finally:
+        torch.set_default_device(None)
+
+
+@contextmanager
+def deterministic():
+    try:
+        torch.use_deterministic_algorithms(True)
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("setting", [NoFloat64, lambda: default_device("meta"), deterministic])
+def test_what_a_device_lacks_and_what_is_set_elsewhere_changes_nothing(setting):
+    x, y, g, z = points("tied", 40), paths("ragged", 40), points("distinct", 50)[:, :12], paths("ragged", 50)
+    scores, where = (
+        torch.randint(0, 4, (5, 9), generator=seeded(0)).float(),
+        torch.rand(5, 9, generator=seeded(1)) < 0.8,
+    )
+    labels = {"relevant": scores > 1, "gains": scores.flip(0), "levels": scores.flip(1).long()}
+    batches = RetrievalMetrics(ALL)
+    batches.update(x, y)
+
+    def work():
+        for kind in ("cosine", "dot", "euclidean"):
+            yield evaluate(
+                x, y, metrics=ALL, similarity=kind, where=lambda q: q[:, None] + torch.arange(40, device="cpu") > 9
+            )
+        yield evaluate(
+            x[:, :12],
+            y,
+            gallery=g,
+            gallery_labels=z,
+            ids=torch.arange(40, device="cpu"),
+            gallery_ids=torch.arange(50, device="cpu"),
+            metrics=ALL,
+        )
+        yield batches.compute()
+        for metric in METRICS.values():
+            yield {"per_query": {"": metric.library(scores, labels[metric.labels], where=where)}}
+
+    expected = list(work())
+    with setting():
+        found = list(work())
+    for one, other in zip(found, expected, strict=True):
+        for name, values in one["per_query"].items():
+            assert torch.equal(values.nan_to_num(), other["per_query"][name].nan_to_num())
+
+
+def test_what_is_kept_is_a_copy():
+    buffer, labels = torch.randn(20, 50, 12, generator=seeded(0)), torch.arange(20) // 2
+    metric, expected = RetrievalMetrics(), evaluate(buffer[:, 0].clone(), labels)
+    metric.update(buffer[:, 0], labels)
+    kept = [tensor for parts in vars(metric)["_parts"].values() for part in parts for tensor in part]
+    assert [tensor.untyped_storage().nbytes() for tensor in kept] == [20 * 12 * 4, 20 * 8]
+    buffer.zero_()
+    labels.zero_()
+    same(metric.compute(), expected)
+
+
 def test_metrics_of_batches_are_those_of_the_whole():
     embeddings, labels = points("distinct", 50), paths("hierarchy", 50)
     gallery, gallery_labels = points("distinct", 60, 5), paths("hierarchy", 60, 5)
@@ -239,7 +391,7 @@ def test_queries_without_a_relevant_item_are_left_out_counted_and_warned_of_once
 
 
 def test_inverted_relevance_is_warned_of_once_and_monotone_cures_it():
-    labels = torch.tensor([[0, 0]] * 9 + [[0, 1]])  # the first nine have eight leaves and one cousin
+    labels = torch.tensor([[1, 1]] * 9 + [[1, 2]])  # the first nine have eight leaves and one cousin
     embeddings = points("distinct", 10)
     with pytest.warns(InvertedRelevanceWarning, match=r"in 9 of 10 queries: .*\(use monotone=True"):
         evaluate(embeddings, labels, metrics=("h_ap",))

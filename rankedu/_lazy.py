@@ -5,34 +5,34 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-#: A module that moved → the module of a checkout of the book that it is now.
+#: A module that moved → the statement that imports it now, in a checkout of the book.
 _MODULES = {
-    "rankedu.landscapes": "rankbook.kit.landscapes",
-    "rankedu.losses.csl": "ranklab.contestants.csl",
-    "rankedu.losses.on_proposals": "ranklab.detections.on_proposals",
-    "rankedu.losses.spearman": "ranklab.contestants.spearman",
-    "rankedu.metrics.boxes": "ranklab.detections.boxes",
-    "rankedu.metrics.detection": "ranklab.detections.matching",
-    "rankedu.rankers.registry": "rankbook.kit.known_rankers",
-    "rankedu.solvers": "rankbook.kit.solvers",
+    "landscapes": "import rankbook.kit.landscapes",
+    "losses.csl": "import ranklab.contestants.csl",
+    "losses.on_proposals": "import ranklab.detections.on_proposals",
+    "losses.spearman": "import ranklab.contestants.spearman",
+    "metrics.boxes": "import ranklab.detections.boxes",
+    "metrics.detection": "import ranklab.detections.matching",
+    "rankers.registry": "import rankbook.kit.known_rankers",
+    "solvers": "import rankbook.kit.solvers",
 }
-#: A module of a checkout of the book → the names of the library that it has now.
+#: The beginning of such a statement → the names of the library that it imports.
 _NAMES = {
-    "rankbook.ch03_ranking_is_a_solver.all_permutations": "proofs.rearrangement.exhaustive",
-    "rankbook.ch03_ranking_is_a_solver.lemma": "proofs.rearrangement.two_element_lemma",
-    "rankbook.ch07_recall_loss.weights": "proofs.recall_weights.asymptotics proofs.recall_weights.exhaustive "
+    "from rankbook.ch03_ranking_is_a_solver.all_permutations": "proofs.rearrangement.exhaustive",
+    "from rankbook.ch03_ranking_is_a_solver.lemma": "proofs.rearrangement.two_element_lemma",
+    "from rankbook.ch07_recall_loss.weights": "proofs.recall_weights.asymptotics proofs.recall_weights.exhaustive "
     "proofs.recall_weights.closed_form_to_weights proofs.recall_weights.weights_to_closed_form",
-    "rankbook.ch13_hierarchical_ap.all_rankings": "proofs.hierarchical.exhaustive",
-    "rankbook.kit.known_rankers": "rankers.RANKERS rankers.Strength rankers.register",
-    "ranklab.contestants": "losses.CSLLoss losses.SpearmanLoss",
-    "ranklab.detections": "losses.OnProposals metrics.DetectionMatches metrics.box_iou metrics.evaluate_detections "
-    "metrics.match_detections",
+    "from rankbook.ch13_hierarchical_ap.all_rankings": "proofs.hierarchical.exhaustive",
+    "from rankbook.kit.known_rankers": "rankers.RANKERS rankers.Strength rankers.register",
+    "from ranklab.contestants": "losses.CSLLoss losses.SpearmanLoss",
+    "from ranklab.detections": "losses.OnProposals metrics.DetectionMatches metrics.box_iou "
+    "metrics.evaluate_detections metrics.match_detections",
 }
 #: Where a module or a name was → the statement that imports it now.
-MOVED = {module: f"import {now}" for module, now in _MODULES.items()}
+MOVED = {f"rankedu.{module}": statement for module, statement in _MODULES.items()}
 MOVED |= {
-    f"rankedu.{name}": f"from {home} import {name.rpartition('.')[2]}"
-    for home, names in _NAMES.items()
+    f"rankedu.{name}": f"{start} import {name.rpartition('.')[2]}"
+    for start, names in _NAMES.items()
     for name in names.split()
 }
 

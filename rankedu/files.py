@@ -249,7 +249,7 @@ def _check_alike(labels: Array, others: Array, file: Path, other: Path) -> None:
 
 
 def _alike(word: str) -> int | Fraction | str:
-    """What all spellings of a word share: the number, or the word without case, composition and invisible letters."""
+    """Return what all spellings of a word share: a number, or the word without case and invisible letters."""
     if not word.isascii():
         word = "".join(x for x in unicodedata.normalize("NFKC", word) if unicodedata.category(x) != "Cf")
         word = unicodedata.normalize("NFKC", word.casefold())
@@ -270,7 +270,7 @@ def _check_file(path: Path, role: str, *endings: str) -> None:
 
 
 def _array(path: Path, role: str) -> Array:
-    """The array of a .npy, mapped, in the processor's order of bytes."""
+    """Map the array of a .npy, in the processor's order of bytes."""
     try:
         array = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, OSError) as error:
@@ -281,7 +281,7 @@ def _array(path: Path, role: str) -> Array:
 
 
 def _table(path: Path, n: int | None, columns: str | None, header: bool) -> tuple[Array, list[str] | None]:
-    """The chosen columns of a .csv, and their names if it has a head: then there is a row more than items."""
+    """Read the chosen columns of a .csv, and their names if it has a head: then it has one row more than items."""
     rows, separator = read_cells(path)
     head = int(header or len(rows) - 1 == n)
     if len(rows) <= head:
@@ -310,7 +310,7 @@ def _table(path: Path, n: int | None, columns: str | None, header: bool) -> tupl
 
 
 def _chosen(path: Path, columns: str, first: list[str], head: int) -> list[int]:
-    """The places of the columns that were asked for."""
+    """Find the places of the chosen columns."""
     places = {str(place + 1): place for place in range(len(first))}
     if head:
         places |= {first[place]: place for place in reversed(range(len(first)))}  # of two alike the first
@@ -323,7 +323,7 @@ def _chosen(path: Path, columns: str, first: list[str], head: int) -> list[int]:
 
 
 def _check_head(path: Path, first: list[str], below: Array, head: int, n: int | None) -> None:
-    """Raise ValueError where the first row may be a label too many, or a head where there is a label too few."""
+    """Raise ValueError where the first row may be a label too many, or a head above too few labels."""
     many, told = len(below), ", ".join(first)
     numbers = [all(map(NUMBER.fullmatch, column)) for column in below.T]
     short = f"{path}: labels must have {many + 1} rows below the head, one for each item, got {many}"

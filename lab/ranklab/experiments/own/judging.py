@@ -1,4 +1,4 @@
-"""How well embeddings of classes that training never saw retrieve, how sure that is, how it looks: the model card."""
+"""Evaluate embeddings of classes that training never saw, with intervals and pictures, and write the model card."""
 
 import math
 import platform
@@ -30,7 +30,7 @@ RIGHT, WRONG = (0, 114, 178), (230, 159, 0)
 
 
 def per_query(embeddings: Tensor, labels: Tensor, levels: Sequence[str]) -> dict[str, Tensor]:
-    """Metrics of each query, (n,) each: of its class and, of a hierarchy, of the levels above and of all together."""
+    """Compute metrics of each query, (n,) each: of its class and, in a hierarchy, of the levels above and of all."""
     names = {"R@1": "recall_at_1", "mAP@R": "map_at_r", "mAP": "average_precision"}
     deep = len(levels) > 1
     wanted = (*names.values(), *(["h_ap"] if deep else []))
@@ -41,7 +41,7 @@ def per_query(embeddings: Tensor, labels: Tensor, levels: Sequence[str]) -> dict
 
 
 def baselines(fit: OwnPictures, test: OwnPictures) -> dict[str, Tensor]:
-    """The test without any network: its pixels, and grey pixels, less each picture's mean, in principal components."""
+    """Embed the test without a network: by its pixels, and by principal components of grey pixels less their mean."""
     pixels = [torch.cat([_reduced(part, side.size) for part in side.pixels.split(512)]) for side in (fit, test)]
     grey = [of.mean(1).flatten(1).double() for of in pixels]
     grey = [of - of.mean(1, keepdim=True) for of in grey]
@@ -51,12 +51,12 @@ def baselines(fit: OwnPictures, test: OwnPictures) -> dict[str, Tensor]:
 
 
 def _reduced(pixels: Tensor, size: int) -> Tensor:
-    """What a network sees of kept pixels, at a side of 16: (n, 3, 16, 16)."""
+    """Shrink what a network sees of kept pixels to a side of 16, (n, 3, 16, 16)."""
     return torch.nn.functional.interpolate(window(pixels, size), (16, 16), mode="area")
 
 
 def collapsed(made: Mapping[str, Tensor]) -> list[str]:
-    """A note on embeddings that are all alike."""
+    """Write a note on embeddings that are all alike."""
     found = []
     for name, embeddings in made.items():
         unit = torch.nn.functional.normalize(embeddings.double(), dim=1)
@@ -66,7 +66,7 @@ def collapsed(made: Mapping[str, Tensor]) -> list[str]:
 
 
 def chance(labels: Tensor) -> float:
-    """R@1 of a random order: the share of the others that have a query's class, its mean over the queries."""
+    """Compute R@1 of a random order: the mean share of the other pictures that have a query's class."""
     counts = labels[:, -1].unique(return_inverse=True, return_counts=True)
     return float((counts[2][counts[1]] - 1).double().mean() / (len(labels) - 1))
 
@@ -74,7 +74,7 @@ def chance(labels: Tensor) -> float:
 def interval(
     values: Tensor, classes: Tensor, within: tuple[float, float] = (-math.inf, math.inf)
 ) -> tuple[float, float, float]:
-    """The mean over queries, (n,), and its 95 % interval.
+    """Compute the mean over queries, (n,), and its 95 % interval.
 
     Its half-width is Student's t times the standard deviation of the bootstrap over classes, (n,). Where all n classes
     have one mean, nothing varies, which is no certainty: it is then that of Wilson for 0 or n of n, z²/(n + z²).
@@ -94,7 +94,7 @@ def interval(
 
 
 def table(rows: Mapping[str, Mapping[str, Tensor]], classes: Tensor) -> list[list[str]]:
-    """A head, a row each, and what the last row has more than the first: means and intervals in words."""
+    """Write means and intervals in words: a head, one row per embedding, and the last row minus the first."""
     (first, last), names = (list(rows.values())[at] for at in (0, -1)), list(rows)
     every = {**rows, f"{names[-1]} − {names[0]}": {name: last[name] - first[name] for name in last}}
     lines = [["", *last]]
@@ -153,7 +153,7 @@ def queries(embeddings: Tensor, data: Read, test: OwnPictures, precision: Tensor
 
 
 def _sheet(embeddings: Tensor, data: Read, test: OwnPictures, chosen: Sequence[int]) -> Any:
-    """Some queries, one row each: the query and what it found first, with frames, as an array."""
+    """Draw some queries, one row each: the query and what it found first, with frames."""
     from PIL import Image
 
     unit, leaves = torch.nn.functional.normalize(embeddings.double(), dim=1), test.labels[:, -1]
@@ -174,7 +174,7 @@ def _sheet(embeddings: Tensor, data: Read, test: OwnPictures, chosen: Sequence[i
 
 
 def _spread(order: Sequence[int], leaves: Sequence[Any], most: int) -> list[int]:
-    """The first of an order, of no class more than so many."""
+    """Take the first items of an order, at most so many of each class."""
     chosen: list[int] = []
     for item in order:
         if sum(leaves[item] == leaves[other] for other in chosen) < most and len(chosen) < SHOWN:
@@ -213,7 +213,7 @@ these, and nothing of another start (`--seed`). Nothing was chosen by the test: 
 def _about(
     data: Read, chosen: Mapping[str, Any], net: Any, loss: Any, history: History, command: str
 ) -> dict[str, str]:
-    """The head of the card: what was done, by subject."""
+    """Describe what was done, by subject, for the head of the card."""
     settings = ", ".join(f"{name}={value}" for name, value in chosen["settings"].items()) or "as published"
     start = net.pretrained if net.pretrained != "random" else f"random weights, seed {chosen['seed']}"
     versions = {"rankedu": rankedu.__version__, **{name: version(name) for name in ("torch", "numpy", "pillow")}}

@@ -52,17 +52,20 @@ def from_folder(folder: Path, skip: bool) -> Listed:
 
 
 def _sides(words: Iterable[str]) -> str:
-    """What each word of a split is taken for."""
+    """Say what each word of a split is taken for."""
     return ", ".join(f"{word} is {SIDES[word.lower()]}" for word in sorted(words))
 
 
 def _pictures(folder: Path, skip: bool) -> tuple[list[Path], list[str]]:
-    """The pictures below a folder, and notes on all else; a folder without any is refused, or left out if ``skip``."""
-    notes, pictures, others = list[str](), list[Path](), list[Path]()
-    places = list(_walk(folder, notes))
-    for _, files in places:
-        for file in files:
-            (pictures if is_picture(folder / file) else others).append(file)
+    """List the pictures below a folder, and notes; a folder without any is refused, or left out if ``skip``."""
+    notes = list[str]()
+    files = list(_walk(folder, {folder.resolve()}, notes))
+    bare = [path.relative_to(folder) for path in files if path.is_dir()]
+    for path in files:
+        if not path.exists() and not is_picture(path):
+            raise ValueError(f"{path} is a link that leads nowhere (mend or remove it)")
+    pictures = [path.relative_to(folder) for path in files if not path.is_dir() and is_picture(path)]
+    others = sorted({path.relative_to(folder) for path in files} - {*pictures, *bare})
     if not pictures:
         raise ValueError(f"{folder} must hold a folder of pictures for each class, got none (is the path right?)")
     full = {parent for path in pictures for parent in path.parents}
@@ -73,37 +76,26 @@ def _pictures(folder: Path, skip: bool) -> tuple[list[Path], list[str]]:
             f"{folder}: no picture in {len(lost)} folders that this Pillow can read: {names} (convert the files, move "
             "the folders away, or go on without them: --skip-unreadable)"
         )
-    parents = {parent for place, files in places for parent in place.parents}
-    bare = [place for place, files in places if not files and place not in full | parents]
     notes += [f"folders without a file: {some(bare)}"] * bool(bare)
     return pictures, [*notes, *[f"{len(others)} other files are passed over: {some(others)}"] * bool(others)]
 
 
-def _walk(folder: Path, notes: list[str]) -> Iterator[tuple[Path, list[Path]]]:
-    """Each folder below and its files, without hidden ones; links are followed, but for those that lead back."""
-
-    def refuse(error: OSError) -> None:
-        raise error
-
-    above = {str(folder): {os.path.realpath(folder)}}  # the real folders on the way to each
-    for place, folders, files in os.walk(folder, followlinks=True, onerror=refuse):
-        here, known = Path(place).relative_to(folder), above.pop(place)
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in [*folders]:
-            path = os.path.join(place, name)
-            if (real := os.path.realpath(path)) in known:
-                notes.append(f"{here / name} is a link to a folder that it is in, and is not followed")
-                folders.remove(name)
-            above[path] = known | {real}
-        shown = [name for name in sorted(files) if not name.startswith(".")]
-        for name in shown:
-            if not os.path.exists(path := os.path.join(place, name)) and not is_picture(Path(path)):
-                raise ValueError(f"{path} is a link that leads nowhere (mend or remove it)")
-        yield here, [here / name for name in shown]
+def _walk(folder: Path, above: set[Path], notes: list[str]) -> Iterator[Path]:
+    """Give every file and every empty folder below, but hidden ones; links are followed unless they lead back."""
+    inside = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+    if not inside:
+        yield folder
+    for path in inside:
+        if not path.is_dir():
+            yield path
+        elif (real := path.resolve()) in above:
+            notes.append(f"{path} is a link to a folder that it is in, and is not followed")
+        else:
+            yield from _walk(path, {*above, real}, notes)
 
 
 def _split_folders(folder: Path, pictures: Sequence[Path]) -> tuple[int | None, list[str]]:
-    """The depth at which folders are named as a split, and their names."""
+    """Find the depth at which folders are named as a split, and their names."""
     for depth in range(min(len(path.parts) for path in pictures) - 1):
         words = sorted({path.parts[depth] for path in pictures})
         sides = [word for word in words if word.lower() in SIDES]
@@ -151,7 +143,7 @@ def from_table(table: Path, folder: Path) -> Listed:
 def _row(
     table: Path, folder: Path, line: int, cells: dict[str, str], levels: Sequence[str], seen: dict[str, int]
 ) -> Row:
-    """A line of a table, checked; ``seen`` has the line of each file before."""
+    """Check a line of a table; ``seen`` has the line of each file before."""
     inside, path, wrong = Path(os.path.abspath(folder)), cells["path"], ""
     if "\\" in path and not (inside / path).exists():
         path = path.replace("\\", "/")

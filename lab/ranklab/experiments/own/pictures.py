@@ -1,4 +1,4 @@
-"""Pictures of any format, decoded once: upright, on white, in eight bits, and kept at the size that views need."""
+"""Decode pictures of any format once: upright, on white, in eight bits, and at the size that views need."""
 
 import hashlib
 import io
@@ -35,7 +35,7 @@ REMARKS = {
 
 
 class Found(NamedTuple):
-    """What was found in a file that can be read."""
+    """A file that can be read."""
 
     content: str  #: a hash of the file
     small: str  #: a hash of the small picture
@@ -79,7 +79,7 @@ def opened(file: Path | io.BytesIO, side: int | None = None, *, as_stored: bool 
 
 
 def _bits(image: Any) -> int:
-    """Bits per colour as the file says, of a PNG or a TIFF."""
+    """Return the bits per colour that a PNG or a TIFF declares, and 8 for other formats."""
     tile = str(image.tile[0][3]) if getattr(image, "tile", None) else ""
     known = getattr(image, "tag_v2", {}).get(258, (8,))
     return 16 if ";16" in tile else max(known)
@@ -114,14 +114,14 @@ def is_picture(path: Path) -> bool:
 
 
 def _small(image: Any, side: int) -> Tensor:
-    """The whole picture as a square, uint8 (3, side, side)."""
+    """Shrink the whole picture to a square, uint8 (3, side, side)."""
     from PIL.Image import Resampling
 
     return torch.from_numpy(np.array(image.resize((side, side), Resampling.BILINEAR))).permute(2, 0, 1)
 
 
 def side_of(size: int) -> int:
-    """The side of a kept picture: a window of the given size is 7/8 of it, as 224 of 256."""
+    """Return the side of a kept picture, of which a window of the given size is 7/8, as 224 of 256."""
     return round(size / KEPT)
 
 
@@ -141,7 +141,7 @@ def load_picture(path: str | Path, *, size: int, as_stored: bool = False) -> Ten
 def keep(
     files: Sequence[Path], size: int, *, as_stored: bool = False, progress: bool = True
 ) -> tuple[Tensor, list[Found | str]]:
-    """Decode files in threads: pixels, uint8 (n, 3, side, side), and what was found, or why nothing was."""
+    """Decode files in threads: pixels, uint8 (n, 3, side, side), and what was found, or why one is unreadable."""
     from PIL import Image
     from tqdm import tqdm
 
@@ -177,7 +177,7 @@ def keep(
 
 
 def forecast(seconds: float) -> str:
-    """Say a duration roughly, since it is only foreseen."""
+    """Say a duration roughly, because it is only a forecast."""
     for unit, length, least in (("hours", 3600, 2), ("minutes", 60, 2), ("seconds", 1, 10)):
         if seconds >= least * length:
             return f"about {float(f'{seconds / length:.2g}'):.0f} {unit}"
@@ -185,7 +185,7 @@ def forecast(seconds: float) -> str:
 
 
 def remarked(found: Mapping[str, Found]) -> list[str]:
-    """A note on each kind of remark, with the first files."""
+    """Write a note on each kind of remark, with the first files."""
     kinds = {kind: [file for file, one in found.items() if kind in one.remarks] for kind in REMARKS}
     return [
         f"{len(files):,} of {len(found):,} {REMARKS[kind]}: {some(files)}" for kind, files in kinds.items() if files
@@ -193,5 +193,5 @@ def remarked(found: Mapping[str, Found]) -> list[str]:
 
 
 def some(items: Sequence[Any]) -> str:
-    """The first three."""
+    """Name the first three."""
     return "; ".join(map(str, items[:3])) + "; …" * (len(items) > 3)

@@ -1,4 +1,4 @@
-"""Pictures of your own, in class folders or in a table: read, checked and split by class before any training."""
+"""Read pictures of your own from class folders or a table, check them, and split them by class, before any training."""
 
 import hashlib
 from collections import Counter
@@ -20,7 +20,7 @@ __all__ = ["OwnPictures", "Read", "read"]
 
 @dataclass(frozen=True)
 class Read:
-    """What was read without fault: ``rows`` in random order, each in "train" or "test", which share no class."""
+    """Pictures without fault: ``rows`` in random order, each in "train" or "test", which share no class."""
 
     source: Path
     folder: Path  #: that all files are below
@@ -105,7 +105,7 @@ def read(
 
 
 def _check_names(rows: Sequence[Row], levels: Sequence[str]) -> list[str]:
-    """Notes on classes that may be one, and on words for a missing label."""
+    """Write notes on classes that may be one, and on words for a missing label."""
     notes = []
     for depth, level in enumerate(levels):
         words = list(dict.fromkeys(row.names[depth] for row in rows))
@@ -117,7 +117,7 @@ def _check_names(rows: Sequence[Row], levels: Sequence[str]) -> list[str]:
 
 
 def _check_tree(rows: Sequence[Row], levels: Sequence[str], source: Path) -> list[str]:
-    """Every label has one parent, or else the columns run from leaf to root, or are no hierarchy."""
+    """Check that every label has one parent; else the columns run from leaf to root, or are no hierarchy."""
     sizes, notes = [len({row.names[depth] for row in rows}) for depth in range(len(levels))], []
     for depth in range(1, len(levels)):
         upper, lower, known = levels[depth - 1], levels[depth], dict[str, Row]()
@@ -143,7 +143,7 @@ def _check_tree(rows: Sequence[Row], levels: Sequence[str], source: Path) -> lis
 
 
 def _readable(rows: Sequence[Row], made: Sequence[Found | str], skip: bool, notes: list[str]) -> dict[str, Found]:
-    """What was found in each file; those that cannot be read are named, and refused unless they are skipped."""
+    """Return what was found in each file; name those that cannot be read, and refuse them unless they are skipped."""
     pairs = list(zip(rows, made, strict=True))
     found = {row.file: one for row, one in pairs if isinstance(one, Found)}
     where = [(row.where + f", {row.file}" * (not row.where.endswith(row.file)), one) for row, one in pairs]
@@ -156,7 +156,7 @@ def _readable(rows: Sequence[Row], made: Sequence[Found | str], skip: bool, note
 
 
 def _copies(rows: Sequence[Row], found: Mapping[str, Found], size: int) -> list[str]:
-    """Notes on pictures that are the same, in several classes or in one."""
+    """Write notes on pictures that are the same, in several classes or in one."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(found[row.file].small, []).append(row)
@@ -175,7 +175,7 @@ def _copies(rows: Sequence[Row], found: Mapping[str, Found], size: int) -> list[
 
 
 def _without_single(rows: list[Row], levels: Sequence[str], skip: bool, notes: list[str]) -> list[Row]:
-    """A picture that is alone in its class finds nothing, and nothing finds it."""
+    """Leave out, or refuse, pictures that are alone in their class: nothing can find them."""
     counts = Counter(row.names for row in rows)
     single = [f"{row.names[-1]!r} ({row.where})" for row in rows if counts[row.names] == 1]
     told = f"{len(single)} of {len(counts)} classes have one picture"
@@ -187,7 +187,7 @@ def _without_single(rows: list[Row], levels: Sequence[str], skip: bool, notes: l
 
 
 def _split(rows: list[Row], levels: Sequence[str], share: float, seed: int) -> tuple[list[Row], str]:
-    """The given split, whose sides must share no class, or one that is drawn; each side has two classes or more."""
+    """Check the given split, whose sides must share no class, or draw one; each side needs two classes or more."""
     first, told = dict[tuple[str, ...], Row](), "as given"
     for row in rows:
         other = first.setdefault(row.names, row)

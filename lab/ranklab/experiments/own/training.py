@@ -1,4 +1,4 @@
-"""Train on pictures of your own in a folder that holds the settings, the checkpoint and, at the end, all that came."""
+"""Train on pictures of your own, in a folder for the settings, the checkpoint and, at the end, all results."""
 
 import csv
 import io
@@ -89,13 +89,13 @@ def claimed(folder: Path, source: Path) -> Iterator[None]:
 
 
 def _check_free(folder: Path) -> None:
-    """Raise ValueError for a folder of other files than those of a run."""
+    """Raise ValueError for a folder of files that are of no run."""
     if folder.exists() and {"run.json", LOCK}.isdisjoint(held := {path.name for path in folder.iterdir()}) and held:
         raise ValueError(f"{folder} holds other files, and nothing is overwritten (name another folder with --out)")
 
 
 def settled(given: Mapping[str, Any]) -> dict[str, Any]:
-    """All of `SETTINGS`, with size, dimension and rate by the network; ValueError for what fits no pictures."""
+    """Complete `SETTINGS` with size, dimension and rate by the network; ValueError for what fits no pictures."""
     chosen = {**SETTINGS, **given}
     large, imagenet = chosen["model"] in RESNETS, chosen["pretrained"] and not chosen["frozen"]
     for name in ("steps", "batch_size", "per_class"):
@@ -111,7 +111,7 @@ def settled(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fitted(chosen: Mapping[str, Any], data: Read) -> dict[str, Any]:
-    """The settings that depend on the pictures: loss, its settings, and size of a batch; ValueError if unfit."""
+    """Complete the settings that depend on the pictures: the loss and the size of a batch; ValueError if unfit."""
     loss = chosen["loss"] or LOSSES[len(data.levels) > 1]
     method = find_method(loss)
     method.check(chosen["settings"])
@@ -161,31 +161,21 @@ def train(
     few = int((fit.labels[:, -1].unique(return_counts=True)[1] < chosen["per_class"]).sum())
     notes = [*data.notes, *start_note(net, chosen)]
     notes += [f"{few} training classes have fewer than {chosen['per_class']} pictures and train nothing"] * bool(few)
-    net, began = net.to(on), "untrained network" if net.pretrained == "random" else "network at first"
-    trained: Any = net
-    inputs: tuple[Any, ...] = (fit, test)
-    clock = time.perf_counter()
-    if chosen["frozen"]:
-        trained, began = net.embed, "frozen features"
-        inputs = _features(net, inputs, f"{data.digest[:16]}-{start}")
-    first = inputs[1].features if chosen["frozen"] else embed(net, test).cpu()
-    made = {began: first, **baselines(fit, test)}
-    if progress:
-        spent = 11 * (time.perf_counter() - clock) * (not chosen["frozen"])
-        print(
-            f"training takes {forecast(spent + _seconds(trained, inputs[0], loss, chosen))}",
-            file=sys.stderr,
-            flush=True,
-        )
-    history, said = _trained(trained, inputs, loss, chosen, folder / "state", progress)
-    made["trained"] = F.normalize(embed(trained, inputs[1]).cpu(), dim=1)
-    notes += said + collapsed(made)
-    values = {name: per_query(embeddings, test.labels, data.levels) for name, embeddings in made.items()}
+    net = net.to(on)
+    trained, inputs, made = _before(net, (fit, test), loss, chosen, f"{data.digest[:16]}-{start}", progress)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        history = _trained(trained, inputs, loss, chosen, folder / "state", progress)
+        made["trained"] = F.normalize(embed(trained, inputs[1]).cpu(), dim=1)
+        values = {name: per_query(embeddings, test.labels, data.levels) for name, embeddings in made.items()}
+    notes += dict.fromkeys(str(warning.message).partition(" (")[0] for warning in caught)  # there is Python in brackets
+    notes += collapsed(made)
+    if history.interrupted:
+        notes.append(f"stopped after step {', '.join(map(str, history.interrupted))}, and taken up again")
     rows = table(values, test.labels[:, -1])
     _write(folder, data, test, made["trained"], values["trained"])
     _packed(folder / "model.pt", lambda file: torch.save(net.cpu().state_dict(), file))
     curves(history, folder / "curves.png")
-    queries(made["trained"], data, test, values["trained"]["mAP"], folder / "queries.png")
     text = card(data, test, chosen, net, loss.loss, history, rows, notes, folder, command)
     with written(folder / "card.md") as part:
         part.write_text(text, encoding="utf-8")
@@ -193,8 +183,25 @@ def train(
     return rows
 
 
+def _before(
+    net: Any, inputs: tuple[Any, ...], loss: Any, chosen: Mapping[str, Any], key: str, progress: bool
+) -> tuple[Any, tuple[Any, ...], dict[str, Tensor]]:
+    """Return what is trained and on what, and the test as embedded before training; say how long training will take."""
+    began, found = "untrained network" if net.pretrained == "random" else "network at first", baselines(*inputs)
+    clock = time.perf_counter()
+    if chosen["frozen"]:
+        began, trained, inputs = "frozen features", net.embed, _features(net, inputs, key)
+        first, clock = inputs[1].features, time.perf_counter()
+    else:
+        trained, first = net, embed(net, inputs[1]).cpu()
+    if progress:
+        spent = 11 * (time.perf_counter() - clock) + _seconds(trained, inputs[0], loss, chosen)
+        print(f"training takes {forecast(spent)}", file=sys.stderr, flush=True)
+    return trained, inputs, {began: first, **found}
+
+
 def _network(chosen: Mapping[str, Any]) -> tuple[Any, str]:
-    """The network as it starts, and a hash of its weights; ValueError for a start that there is not."""
+    """Make the network and a hash of its first weights; ValueError for weights that are not there."""
     torch.manual_seed(chosen["seed"])
     net: Any = build(
         chosen["model"], in_channels=3, **{name: chosen[name] for name in ("dim", "pretrained", "weights")}
@@ -224,7 +231,7 @@ def _begun(folder: Path, known: Mapping[str, Any]) -> bool:
 
 
 def _seconds(trained: Any, inputs: Any, loss: Any, chosen: Mapping[str, Any]) -> float:
-    """Foresee the time of all steps from two of up to eight classes, taken with copies."""
+    """Estimate the time of all steps from two smaller steps with copies."""
     part = min(chosen["batch_size"], 8 * chosen["per_class"])
     with torch.random.fork_rng(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -233,32 +240,24 @@ def _seconds(trained: Any, inputs: Any, loss: Any, chosen: Mapping[str, Any]) ->
     return history.seconds / 2 * chosen["steps"] * chosen["batch_size"] / part
 
 
-def _trained(
-    trained: Any, inputs: Any, loss: Any, chosen: Mapping[str, Any], state: Path, progress: bool
-) -> tuple[History, list[str]]:
-    """Train, from a checkpoint if there is one: the history, and what is to be said of it."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        history = train_by(
-            trained,
-            inputs[0],
-            loss,
-            **{name: chosen[name] for name in ("steps", "batch_size", "per_class", "lr", "seed")},
-            recipe=Recipe(head_lr=10.0 if chosen["pretrained"] and not chosen["frozen"] else 1.0),
-            test=inputs[1],
-            evaluate_every=max(1, chosen["steps"] // 10),
-            folder=state,
-            checkpoint_every=CHECKPOINT,
-            progress=progress,
-        )
-    notes = [*dict.fromkeys(str(warning.message) for warning in caught)]
-    if history.interrupted:
-        notes.append(f"stopped after step {', '.join(map(str, history.interrupted))}, and taken up again")
-    return history, notes
+def _trained(trained: Any, inputs: Any, loss: Any, chosen: Mapping[str, Any], state: Path, progress: bool) -> History:
+    """Train, from a checkpoint if there is one."""
+    return train_by(
+        trained,
+        inputs[0],
+        loss,
+        **{name: chosen[name] for name in ("steps", "batch_size", "per_class", "lr", "seed")},
+        recipe=Recipe(head_lr=10.0 if chosen["pretrained"] and not chosen["frozen"] else 1.0),
+        test=inputs[1],
+        evaluate_every=max(1, chosen["steps"] // 10),
+        folder=state,
+        checkpoint_every=CHECKPOINT,
+        progress=progress,
+    )
 
 
 def _features(net: Any, sides: tuple[OwnPictures, ...], key: str) -> tuple[Any, ...]:
-    """What the backbone makes of each side, (n, f), computed once for all runs that begin with it."""
+    """Compute the backbone's features of each side, (n, f), once for all runs that start from it."""
     kept = cached_arrays(
         f"features-{key}.npz", lambda: {side.split: embed(net.features, side).cpu().numpy() for side in sides}
     )
@@ -271,14 +270,14 @@ def _features(net: Any, sides: tuple[OwnPictures, ...], key: str) -> tuple[Any, 
 
 
 def _packed(path: Path, save: Callable[[Any], None]) -> None:
-    """Write a file in one piece, since torch and NumPy do not say why they could not."""
+    """Write a file in one piece, because torch and NumPy do not say why they could not."""
     save(packed := io.BytesIO())
     with written(path) as part:
         part.write_bytes(packed.getbuffer())
 
 
 def _write(folder: Path, data: Read, test: OwnPictures, embeddings: Tensor, values: Mapping[str, Tensor]) -> None:
-    """Write embeddings and labels of the test, as `rankedu evaluate` reads them, and a line a query."""
+    """Write embeddings and labels of the test, as `rankedu evaluate` reads them, and its queries."""
     _packed(folder / "embeddings.npy", lambda file: np.save(file, embeddings.numpy()))
     words, numbers = [row.names for row in test.rows], zip(*values.values(), strict=True)
     whole = [
@@ -292,3 +291,4 @@ def _write(folder: Path, data: Read, test: OwnPictures, embeddings: Tensor, valu
     for name, lines in tables.items():
         with written(folder / name) as part, part.open("w", newline="", encoding="utf-8") as text:
             csv.writer(text, lineterminator="\n").writerows(lines)
+    queries(embeddings, data, test, values["mAP"], folder / "queries.png")

@@ -102,8 +102,8 @@ def check_not_tags(labels: Tensor, name: str) -> None:
         return
     if ((labels == 0) | (labels == 1)).all():
         raise ValueError(
-            f"{name} must be paths of classes or tags, got {labels.shape[1]} columns of 0 and 1, which could be both (if "
-            f"each column is a tag, or one-hot: {name}.bool(); if the columns are levels: {name}.long() + 1)"
+            f"{name} must be paths of classes or tags, got {labels.shape[1]} columns of 0 and 1, which could be both "
+            f"(if each column is a tag, or one-hot: {name}.bool(); if the columns are levels: {name}.long() + 1)"
         )
 
 

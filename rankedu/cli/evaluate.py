@@ -1,4 +1,4 @@
-"""The command that judges embeddings which somebody has saved."""
+"""The command that evaluates embeddings which somebody has saved."""
 
 import json
 import sys
@@ -8,34 +8,41 @@ from typing import Annotated, Any
 
 import typer
 
-_ONE_LEVEL = "ap, ap@K, map@r, mrr, r-precision, recall@K (a hit is enough), recall-share@K, precision@K"
+_ONE_LEVEL = "ap, ap@K, ap-min@K, map@r, mrr, r-precision, recall@K (a hit is enough), recall-share@K, precision@K"
 _METRICS = f"Among {_ONE_LEVEL}, h-ap, asi, ndcg, ndcg@K."
 
 
 def evaluate(
-    embeddings: Annotated[Path, typer.Argument(help="A row an item: .npy.")],
-    labels: Annotated[Path, typer.Argument(help="The same items: .csv or .npy; columns from root to leaf.")],
+    embeddings: Annotated[Path, typer.Argument(help="The embeddings, one row per item: .npy.")],
+    labels: Annotated[Path, typer.Argument(help="Labels of the items: .csv or .npy, columns from root to leaf.")],
     metrics: Annotated[str, typer.Option(metavar="A,B", help=_METRICS)] = "ap,recall@1,map@r",
-    gallery: Annotated[Path | None, typer.Option(help="What is ranked; default: all items but the query.")] = None,
-    gallery_labels: Annotated[Path | None, typer.Option(help="Goes with --gallery.")] = None,
-    similarity: Annotated[str, typer.Option(help="cosine, dot or euclidean: what ranks the items.")] = "cosine",
+    gallery: Annotated[Path | None, typer.Option(help="The items that are ranked; default: all but the query.")] = None,
+    gallery_labels: Annotated[Path | None, typer.Option(help="Labels of the gallery.")] = None,
+    ids: Annotated[Path | None, typer.Option(help="Names of the items: an item is never its own partner.")] = None,
+    gallery_ids: Annotated[Path | None, typer.Option(help="Names of the items of the gallery.")] = None,
+    similarity: Annotated[str, typer.Option(help="cosine, dot or euclidean: how items are ranked.")] = "cosine",
+    ties: Annotated[
+        str, typer.Option(help="expected, ordinal, pessimistic or optimistic: order of ties.")
+    ] = "expected",
+    interval: Annotated[float | None, typer.Option(help="Level of intervals, such as 0.95; default: none.")] = None,
     columns: Annotated[str | None, typer.Option(metavar="A,B", help="Columns of .csv, by name or number.")] = None,
     header: Annotated[bool, typer.Option("--header", help="A .csv has a head, even if it looks like a label.")] = False,
     alpha: Annotated[float, typer.Option(help="Exponent of the relevance, for h-ap.")] = 1.0,
     monotone: Annotated[bool, typer.Option("--monotone", help="Relevance never inverts levels, for h-ap.")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "cpu",
-    chunk_size: Annotated[int, typer.Option(help="Queries in work at a time; less takes less memory.")] = 1024,
+    chunk_size: Annotated[int, typer.Option(help="Queries in work at a time; fewer need less memory.")] = 1024,
     json_file: Annotated[
         Path | None,
         typer.Option("--json", metavar="FILE", help="Write JSON to this file too; - prints it instead of the table."),
     ] = None,
 ) -> None:
-    """Judge embeddings that you have saved: each item ranks all others by similarity."""
+    """Evaluate embeddings that you have saved: each item ranks all others by similarity."""
     from rankedu.files import written
     from rankedu.metrics.names import parse
 
-    files = {"embeddings": embeddings, "labels": labels, "gallery": gallery, "gallery_labels": gallery_labels}
-    settings = {"similarity": similarity, "alpha": alpha, "monotone": monotone}
+    files = {"embeddings": embeddings, "labels": labels, "ids": ids}
+    files |= {"gallery": gallery, "gallery_labels": gallery_labels, "gallery_ids": gallery_ids}
+    settings = {"similarity": similarity, "ties": ties, "interval": interval, "alpha": alpha, "monotone": monotone}
     try:
         read = parse([name.strip() for name in metrics.split(",")])
         wanted = {name: kind if k is None else f"{kind}_at_{k}" for name, (kind, k) in read.items()}
@@ -68,7 +75,10 @@ def _device(name: str) -> str:
 def _report(
     files: dict[str, Path | None], metrics: list[str], columns: str | None, header: bool, settings: dict[str, Any]
 ) -> dict[str, Any]:
-    """The metrics, what they depend on, and what was taken for granted, as JSON can hold it."""
+    """Compute the metrics, with what they depend on and what was assumed, in a form for JSON."""
+    import numpy as np
+    import torch
+
     from rankedu import __version__
     from rankedu.files import number_labels, read_embeddings, read_labels
     from rankedu.metrics import evaluate_retrieval
@@ -76,15 +86,23 @@ def _report(
     if (files["gallery"] is None) != (files["gallery_labels"] is None):
         raise ValueError("gallery_labels must be given with gallery, and gallery with gallery_labels")
     given = {name: path for name, path in files.items() if path}
-    items, classes = [*given][::2], [*given][1::2]
+    prefixes = ["", "gallery_"][: 1 + ("gallery" in given)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.filterwarnings("ignore", "The given NumPy array is not writable|.*contained no data")
-        data: dict[str, Any] = {name: read_embeddings(given[name]) for name in items}
-        paths = [given[name] for name in classes]
-        read = [read_labels(path, len(x), columns, header) for path, x in zip(paths, data.values(), strict=True)]
+        data: dict[str, Any] = {
+            name: read_embeddings(given[name]) for name in ("embeddings", "gallery") if name in given
+        }
+        lengths = [len(x) for x in data.values()]
+        paths = [given[f"{prefix}labels"] for prefix in prefixes]
+        read = [read_labels(path, n, columns, header) for path, n in zip(paths, lengths, strict=True)]
         numbers = number_labels([labels for labels, _ in read], paths)
-        data |= zip(classes, numbers, strict=True)
+        data |= {f"{prefix}labels": x for prefix, x in zip(prefixes, numbers, strict=True)}
+        lists = {f"{prefix}ids": n for prefix, n in zip(prefixes, lengths, strict=True) if f"{prefix}ids" in given}
+        words = [read_labels(given[name], n, None, header)[0][:, 0].astype(str) for name, n in lists.items()]
+        if words:
+            every = torch.from_numpy(np.unique(np.concatenate(words), return_inverse=True)[1])
+            data |= zip(lists, every.split([*lists.values()]), strict=True)
         result = evaluate_retrieval(**data, metrics=metrics, progress=sys.stderr.isatty(), **settings)
     notes = [str(warning.message).split(" (result[")[0] for warning in caught]  # no Python on a terminal
     if not any(row["queries"] for row in result["table"]):
@@ -93,7 +111,12 @@ def _report(
     return {
         **{name: {"file": str(path), "shape": [*data[name].shape]} for name, path in given.items()},
         **settings,
-        "metrics": _plain({name: result[name] for name in ("queries", "left_out", *metrics)}),
+        "metrics": _plain(
+            {
+                name: result[name]
+                for name in ("queries", "left_out", *metrics, *(["interval"] if settings["interval"] else []))
+            }
+        ),
         "table": [_plain({**row, "level": levels.get(row["level"], str(row["level"]))}) for row in result["table"]],
         "notes": [*dict.fromkeys(notes)],
         "rankedu": __version__,
@@ -101,8 +124,11 @@ def _report(
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """None in place of nan, which JSON has not."""
-    return {name: None if value != value else value for name, value in row.items()}
+    """Put None in place of nan, which JSON has not."""
+    plain = {name: None if value != value else value for name, value in row.items()}
+    if "interval" in row:
+        plain["interval"] = {name: ends for name, ends in row["interval"].items() if ends[0] == ends[0]}
+    return plain
 
 
 def _table(rows: list[dict[str, Any]], metrics: dict[str, str]) -> str:
@@ -110,7 +136,10 @@ def _table(rows: list[dict[str, Any]], metrics: dict[str, str]) -> str:
     lines = [["level", "queries", "left out", *metrics]]
     for row in rows:
         values = [row.get(name, "—") for name in metrics.values()]
-        told = [value if value == "—" else "nan" if value is None else f"{value:.4f}" for value in values]
-        lines.append([row["level"], str(row["queries"]), str(row["left_out"]), *told])
+        written = [value if value == "—" else "nan" if value is None else f"{value:.4f}" for value in values]
+        for i, name in enumerate(metrics.values()):
+            if name in row.get("interval", ()):
+                written[i] += " ({:.3f} to {:.3f})".format(*row["interval"][name])
+        lines.append([row["level"], str(row["queries"]), str(row["left_out"]), *written])
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join("  ".join([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]) for first, *rest in lines)

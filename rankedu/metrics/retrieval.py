@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,8 +13,9 @@ import torch
 from torch import Tensor
 
 from rankedu import hierarchy
-from rankedu.checks import check_choice, check_count, check_rows, check_tensor, warn_caller
+from rankedu.checks import check_choice, check_count, check_number, check_rows, check_tensor, warn_caller
 from rankedu.metrics._identity import DuplicateItemsWarning, identify, warn_of_copies
+from rankedu.metrics._intervals import mean_interval
 from rankedu.metrics._labels import Paths, Tags
 from rankedu.metrics._ranking import TIES, Floats, Ints, Ranking, UndefinedMetricWarning, array, rank_items
 from rankedu.metrics._similarities import Similarities, full_precision
@@ -22,6 +24,7 @@ from rankedu.metrics.names import GRADED, OF_ONE_LEVEL, Metric, parse
 __all__ = ["DuplicateItemsWarning", "RetrievalMetrics", "evaluate_retrieval"]
 
 Where = Tensor | Callable[[Tensor], Tensor] | None
+Interval = Callable[[Floats], tuple[float, float]] | None
 LIST = 1 << 17  # relevant items whose formulas are computed at once: their temporaries stay in the cache
 
 
@@ -39,6 +42,7 @@ def evaluate_retrieval(
     ties: str = "expected",
     alpha: float = 1.0,
     monotone: bool = False,
+    interval: float | None = None,
     chunk_size: int = 1024,
     device: torch.device | str | None = None,
     progress: bool = True,
@@ -83,6 +87,10 @@ def evaluate_retrieval(
         Exponent of the relevance (Eq. 4), for "h_ap".
     monotone : bool
         Use the relevance that never inverts the order of levels (see :func:`rankedu.hierarchy.relevance`), for "h_ap".
+    interval : float, optional
+        Also compute intervals of this level, e.g. 0.95: the variance is that of a bootstrap over the (finest) classes
+        of the queries, since queries of one class are not independent, or over queries if the labels are tags; the
+        form is Wilson's, which is right also where all values are 0 or 1.
     chunk_size : int
         Queries in work at a time, at least a tile of up to 256. It changes memory and speed, not the result.
     device : torch.device or str, optional
@@ -103,6 +111,7 @@ def evaluate_retrieval(
         ``"levels"``                   the same for each level, by its number from 1 to L: items of that
                                        level or finer are relevant
         ``"table"``                    list of dict, one row per level and one for "all" levels together
+        ``"interval"``                 if asked for: (low, high) by the metric's name
         ``"per_query"``                Tensors of shape (n, L), or (n,) for a metric of all levels, of
                                        float64 for float64 embeddings, else float32; nan for queries left
                                        out, and for repeated ones
@@ -163,6 +172,8 @@ def evaluate_retrieval(
     check_choice(similarity, ("cosine", "dot", "euclidean"), name="similarity")
     check_choice(ties, TIES, name="ties")
     check_count(chunk_size, "chunk_size")
+    if interval is not None:
+        check_number(interval, "interval", above=0, most=0.9999, hint="0.95 is usual")
     _check(embeddings, labels, gallery, gallery_labels)
     items, item_labels = (
         (embeddings, labels) if gallery is None or gallery_labels is None else (gallery, gallery_labels)
@@ -212,7 +223,10 @@ def evaluate_retrieval(
     if inverted.any():
         hierarchy.warn_inverted(int(inverted.sum()), len(inverted))
     dtype = np.float64 if tiles.dtype == torch.float64 else np.float32
-    return _summary(values, n, array(numbers), dtype)
+    alone = (relevant.classes < 0) | isinstance(relevant, Tags)
+    units = np.where(alone, -1 - np.arange(len(alone)), relevant.classes)
+    of_means = None if interval is None else partial(mean_interval, unit=units, level=interval)
+    return _summary(values, n, array(numbers), dtype, of_means)
 
 
 def _candidates(where: Any, queries: Tensor, items: int) -> Tensor:
@@ -365,12 +379,13 @@ class RetrievalMetrics:
         return evaluate_retrieval(own[0], own[1], **given)
 
 
-def _summary(values: dict[str, Floats], n: int, rows: Ints, dtype: Any) -> dict[str, Any]:
+def _summary(values: dict[str, Floats], n: int, rows: Ints, dtype: Any, interval: Interval) -> dict[str, Any]:
     """Summarise values of the queries, which are some rows of n, as `evaluate_retrieval` returns them."""
     n_levels = max((v.shape[1] for v in values.values() if v.ndim == 2), default=0)
-    table = [_row(level + 1, {m: v[:, level] for m, v in values.items() if v.ndim == 2}) for level in range(n_levels)]
-    if graded := {m: v for m, v in values.items() if v.ndim == 1}:
-        table.append(_row("all", graded))
+    of_level = {level + 1: {m: v[:, level] for m, v in values.items() if v.ndim == 2} for level in range(n_levels)}
+    table = [_row(level, found, interval) for level, found in of_level.items()]
+    if of_all := {m: v for m, v in values.items() if v.ndim == 1}:
+        table.append(_row("all", of_all, interval))
     if left_out := ", ".join(f"{row['left_out']} at level {row['level']}" for row in table if row["left_out"]):
         warn_caller(
             f"{left_out} of {len(rows)} queries have no relevant item in the gallery, and are left out "
@@ -378,23 +393,25 @@ def _summary(values: dict[str, Floats], n: int, rows: Ints, dtype: Any) -> dict[
             UndefinedMetricWarning,
         )
     levels = {row["level"]: {k: v for k, v in row.items() if k != "level"} for row in table}
-    flat = {**levels.pop("all", {}), **levels.get(n_levels, {})}
+    graded, finest = levels.pop("all", {}), levels.get(n_levels, {})
+    flat = {**graded, **finest, "interval": graded.get("interval", {}) | finest.get("interval", {})}
     per_query = {}
     for name, found in values.items():
-        of_all = np.full((n, *found.shape[1:]), np.nan, dtype)
-        of_all[rows] = found
-        per_query[name] = torch.from_numpy(of_all)
-    order = [*values, "queries", "left_out"]
+        of_rows = np.full((n, *found.shape[1:]), np.nan, dtype)
+        of_rows[rows] = found
+        per_query[name] = torch.from_numpy(of_rows)
+    order = [*values, "queries", "left_out", *(["interval"] if interval else [])]
     return {**{key: flat[key] for key in order}, "levels": levels, "table": table, "per_query": per_query}
 
 
-def _row(level: int | str, values: dict[str, Floats]) -> dict[str, Any]:
+def _row(level: int | str, values: dict[str, Floats], interval: Interval) -> dict[str, Any]:
     """Average the values of one level over the queries that have one; sums are exact, whatever the order."""
     defined = {m: v[~np.isnan(v)].tolist() for m, v in values.items()}
     queries = len(next(iter(defined.values())))
     left_out = len(next(iter(values.values()))) - queries
     means = {m: math.fsum(v) / len(v) if v else math.nan for m, v in defined.items()}
-    return {"level": level, "queries": queries, "left_out": left_out, **means}
+    row = {"level": level, "queries": queries, "left_out": left_out, **means}
+    return {**row, "interval": {m: interval(v) for m, v in values.items()}} if interval else row
 
 
 def _check(embeddings: Tensor, labels: Tensor, gallery: Tensor | None, gallery_labels: Tensor | None) -> None:

@@ -293,6 +293,29 @@ def test_settings_reach_the_metric(folder):
         assert found["metrics"]["average_precision"] == pytest.approx(expected["average_precision"])
 
 
+def test_ids_ties_and_intervals(folder):
+    """An item that is there twice, in the file or in the gallery, is no partner of itself."""
+    names = [f"{i}.png" for i in range(7)]
+    for name, content in {"i.csv": names, "y.npy": MAKES, "g.npy": X[::-1], "gy.npy": MAKES[::-1]}.items():
+        save(name, content)
+    save("gi.csv", ["file", *names[::-1]])
+    gallery = "--gallery g.npy --gallery-labels gy.npy"
+    for more in ("", " --ties pessimistic"):
+        once = metrics(f"x.npy y.npy{more}")
+        assert metrics(f"x.npy y.npy {gallery} --ids i.csv --gallery-ids gi.csv{more}") == pytest.approx(once)
+    assert "7 of 7 queries have an exact copy" in evaluate(f"x.npy y.npy {gallery}").stderr
+    twice = [*range(7), 0]
+    for name, content in {"x.npy": X[twice], "y.npy": MAKES[twice], "i.npy": np.array(twice)}.items():
+        save(name, content)
+    assert metrics("x.npy y.npy --ids i.npy --ties pessimistic") == once
+    found = report("x.npy y.npy --ids i.npy --interval 0.9")
+    low, high = found["metrics"]["interval"]["recall_at_1"]
+    assert low < found["metrics"]["recall_at_1"] < high
+    assert f"({low:.3f} to {high:.3f})" in evaluate("x.npy y.npy --ids i.npy --interval 0.9").stdout
+    done = evaluate("x.npy y.npy --ids i.csv")
+    assert done.exit_code == 2 and "i.csv: " in done.stderr
+
+
 NAN = np.where(np.arange(7)[:, None] == 3, np.nan, np.ones((7, 5)))
 TWICE = "x.npy y.csv --gallery x.npy --gallery-labels g.csv"
 WRONG = [

@@ -1,8 +1,8 @@
 r"""Hierarchies: from label paths to levels, from levels to graded relevance.
 
 A path names the classes of an item from root to leaf, e.g. (Cars, Lada, Lada #2). The *level* of an item for a query is
-the length of the prefix that their paths share: 0 for nothing, L for the same leaf. The *relevance* says what an item
-of each level is worth. For one query it is a function of the level alone: a table of L + 1 numbers.
+the length of the prefix that their paths share: 0 for nothing, L for the same leaf. The *relevance* is what an item of
+each level is worth. For one query it depends only on the level, so it is a table of L + 1 numbers.
 """
 
 import math
@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class FlatHierarchyWarning(UserWarning):
-    """Some levels of a hierarchy tell no more than others: its columns may stand from leaf to root."""
+    """Some levels of a hierarchy are the same as others: its columns may run from leaf to root."""
 
 
 class InvertedRelevanceWarning(UserWarning):
@@ -41,15 +41,29 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
         Paths of the items. Default: ``labels``; then the diagonal compares each item with itself: leave it out with
         ``where``.
 
+    Returns
+    -------
+    Tensor of int64, shape (n, g)
+        The length of the common prefix, from 0 to L.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For labels that are no integers, another number of dimensions or of levels, another device, ids below −1, or a
+        path that goes on after −1.
+
     Notes
     -----
-    Returns Tensor of int64, shape (n, g): length of the common prefix, from 0 to L. Nothing equals −1, not even −1: an
-    item whose path ends early agrees with others, and with itself, to the depth of its own path at most. A leaf id that
-    two parents use is not a match between them. O(n · g · L) time; 10 bytes a pair. Explained in chapter 13.
-    Raises ValueError for another number of dimensions or of levels, another device, ids below −1, or a path that goes
-    on after −1; TypeError for labels that are not integers.
-    Source: HAPPIER Sec. 3.1.
+    Nothing equals −1, not even −1: an item whose path ends early agrees with others, and with itself, at most to the
+    depth of its own path. A leaf id that two parents use is not a match between them. The time is O(n · g · L), and the
+    memory 10 bytes per pair. Explained in chapter 13.
 
+    References
+    ----------
+    HAPPIER Sec. 3.1.
+
+    Examples
+    --------
     >>> labels = torch.tensor([[0, 0], [0, 0], [0, 1], [1, 0], [0, -1]])
     >>> levels(labels[:1], labels)
     tensor([[2, 2, 1, 0, 1]])
@@ -167,19 +181,37 @@ def relevance(
     monotone : bool
         Divide by :math:`|\Omega^{(\ge l)}|` instead, all items at least as near as level l. See the notes.
 
+    Returns
+    -------
+    Tensor of float64, shape (..., n)
+        ≥ 0; 0 for level 0 and outside ``where``. Values that are equal in exact arithmetic are equal. It is float32 on
+        devices without float64.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For levels that are no ints ≥ 0, alpha that is not finite and > 0, n_levels below the largest level, or a
+        ``where`` of another shape or dtype.
+
+    Warns
+    -----
+    InvertedRelevanceWarning
+        Without ``monotone``, if a finer level gets less relevance than a coarser one.
+
     Notes
     -----
-    Returns Tensor of float64, shape (..., n): ≥ 0; 0 for level 0 and outside ``where``. O(n).
-
     Eq. 4 is meant to fall from the leaf to the root, but depends on the counts: with 10 items at level 2 and 2 at level
-    1, the fine item gets 0.1 and the coarse one 0.25, and H-AP rewards the ranking that puts the coarse items first. So
-    it is whenever :math:`|\Omega^{(l)}| / |\Omega^{(m)}| > (l/m)^\alpha` for two levels l > m; then, without
-    ``monotone``, an `InvertedRelevanceWarning` says so. With ``monotone=True`` the order holds for all counts, as
-    :math:`|\Omega^{(\ge l)}|` cannot grow with l. The leaves keep their relevance. Explained in chapter 13.
-    Raises ValueError or TypeError for levels that are no ints ≥ 0, alpha that is not finite and > 0, n_levels below the
-    largest level, or a ``where`` of another shape or dtype.
-    Source: HAPPIER Eq. 4.
+    1, the fine item gets 0.1 and the coarse one 0.25, and H-AP rewards the ranking that puts the coarse items first.
+    This happens whenever :math:`|\Omega^{(l)}| / |\Omega^{(m)}| > (l/m)^\alpha` for two levels l > m. With
+    ``monotone=True`` the order is right for all counts, because :math:`|\Omega^{(\ge l)}|` cannot grow with l. The
+    leaves keep their relevance. Explained in chapter 13.
 
+    References
+    ----------
+    HAPPIER Eq. 4.
+
+    Examples
+    --------
     >>> relevance(torch.tensor([2, 1, 1, 0]))
     tensor([1.0000, 0.2500, 0.2500, 0.0000], dtype=torch.float64)
     >>> relevance(torch.tensor([2, 2, 2, 1, 0]), monotone=True)
@@ -200,16 +232,36 @@ def weighted_ap_relevance(levels: Tensor, weights: Sequence[float] | Tensor, whe
 
     .. math:: \mathrm{rel}(k) = \sum_{p=1}^{l} \frac{w_p}{|\Omega^{(\ge p)}|} \quad\text{if } k \in \Omega^{(l)}
 
-    The L weights, :math:`w_1, \dots, w_L` ≥ 0, not all 0, go from the coarsest level to the leaves; only their ratios
-    matter to H-AP. ``levels`` and ``where`` are as for :func:`relevance`.
-    Returns Tensor of float64, shape (..., n): ≥ 0; 0 for level 0 and outside ``where``. It never falls from a level to
-    a finer one. O(n). With it, :math:`\mathcal{H}\text{-}\mathrm{AP} = \sum_l w_l \mathrm{AP}^{(l)} / \sum_l w_l`,
-    where :math:`\mathrm{AP}^{(l)}` counts the items of level l or finer as relevant. A level that no item reaches has
-    no AP, and is left out of both sums. Explained in chapter 13.
-    Raises ValueError or TypeError for levels that are no ints from 0 to L, weights that are negative, not finite or all
-    0, or a ``where`` of another shape or dtype.
-    Source: HAPPIER Sec. 3.1.
+    With it, :math:`\mathcal{H}\text{-}\mathrm{AP} = \sum_l w_l \mathrm{AP}^{(l)} / \sum_l w_l`, where
+    :math:`\mathrm{AP}^{(l)}` counts the items of level l or finer as relevant. A level that no item reaches has no AP,
+    and is left out of both sums. Explained in chapter 13.
 
+    Parameters
+    ----------
+    levels
+        As for :func:`relevance`.
+    weights : sequence of L numbers
+        :math:`w_1, \dots, w_L` ≥ 0, not all 0, from the coarsest level to the leaves; only their ratios matter to H-AP.
+    where
+        As for :func:`relevance`.
+
+    Returns
+    -------
+    Tensor of float64, shape (..., n)
+        As from :func:`relevance`; it never falls from a level to a finer one.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For levels that are no ints from 0 to L, weights that are negative, not finite or all 0, or a ``where`` of
+        another shape or dtype.
+
+    References
+    ----------
+    HAPPIER Sec. 3.1.
+
+    Examples
+    --------
     >>> weighted_ap_relevance(torch.tensor([2, 1, 1, 0]), weights=[0.3, 0.7])
     tensor([0.8000, 0.1000, 0.1000, 0.0000], dtype=torch.float64)
     """

@@ -14,6 +14,7 @@ from torch import Tensor
 from rankedu.checks import (
     as_graded,
     check_choice,
+    check_integers,
     check_like,
     check_not_nan,
     check_values,
@@ -75,7 +76,7 @@ class Ranking(NamedTuple):
 
     queries: int
     query: Ints
-    item: Ints
+    item: Ints  #: Numbers of the items in all lists together.
     above: Ints
     tied: Ints
     grade: npt.NDArray[Any]
@@ -113,11 +114,17 @@ def rank_items(
         ranks = rank(rows[chosen], where=None if where is None else where[chosen])
         above[several] = ranks[_on(rows.device, number, item[several])].cpu().numpy() - 1
         tied[:] = 1
+    place = query * rows.shape[1] + item
+    return _arranged(Ranking(len(rows), query, place, above, tied, grade), ties)
+
+
+def _arranged(found: Ranking, ties: str) -> Ranking:
+    """Sort the items of each query; relevant items last, or first, leave no ties."""
     if ties in ("expected", "ordinal"):
-        order = np.argsort(query * (rows.shape[1] + 1) + above)
+        order = np.argsort(found.query * (found.above.max(initial=0) + 1) + found.above)
     else:
-        order = np.lexsort((grade if ties == "pessimistic" else -grade, above, query))
-    found = Ranking(len(rows), query[order], item[order], above[order], tied[order], grade[order])
+        order = np.lexsort((found.grade if ties == "pessimistic" else -found.grade, found.above, found.query))
+    found = Ranking(found.queries, *(values[order] for values in found[1:]))
     if ties in ("pessimistic", "optimistic"):
         groups = found.groups()
         irrelevant = groups.tied - groups.hits if ties == "pessimistic" else np.zeros_like(groups.hits)
@@ -157,19 +164,59 @@ def _on(device: torch.device, *index: Ints) -> tuple[Tensor, ...]:
     return tuple(torch.from_numpy(x).to(device) for x in index)
 
 
-def rank_lists(scores: Tensor, grades: npt.NDArray[Any], where: Tensor | None, ties: str) -> Ranking:
+def rank_lists(
+    scores: Tensor, grades: npt.NDArray[Any], where: Tensor | None, ties: str, query: Tensor | None = None
+) -> Ranking:
     """Rank the relevant items of lists that are checked; ``grades`` have the shape of the scores, 0 is irrelevant."""
     check_choice(ties, TIES, name="ties")
     check_not_nan(scores, where)
+    if query is not None:
+        queries, number, place, above, tied = count_all(scores, where, query)
+        if ties == "ordinal":
+            above, tied = numbers(number, np.bincount(number)), np.ones_like(tied)
+        grade = grades[place].astype(np.float64)
+        found = Ranking(queries, number, place, above, tied, grade)
+        return _arranged(Ranking(queries, *(values[grade > 0] for values in found[1:])), ties)
     rows = scores.detach().reshape(-1, scores.shape[-1])
     rows = rows.to(torch.promote_types(rows.dtype, torch.float32) if rows.is_floating_point() else torch.int64)
     grades = grades.reshape(rows.shape)
-    query, item = grades.nonzero()
+    row, item = grades.nonzero()
     if where is not None:
         where = where.reshape(rows.shape)
         least = -torch.inf if rows.is_floating_point() else torch.iinfo(rows.dtype).min
         rows = rows.masked_fill(~where, least)
-    return rank_items(rows, query, item, grades[query, item].astype(np.float64), ties, where)
+    return rank_items(rows, row, item, grades[row, item].astype(np.float64), ties, where)
+
+
+def count_all(scores: Tensor, where: Tensor | None, query: Tensor | None) -> tuple[int, Ints, Ints, Ints, Ints]:
+    """Sort all lists at once: how many there are, and of each item its query, number, how many are above, and tied.
+
+    Without ``query`` each row is a list, else all items with one number are.
+    """
+    values = array(scores).reshape(-1)
+    row = np.arange(values.size) // scores.shape[-1] if query is None else array(query)
+    queries, number = np.unique(row, return_inverse=True)
+    here = np.arange(values.size) if where is None else np.flatnonzero(array(where))
+    descending = -values[here] if scores.is_floating_point() else ~values[here].astype(np.int64)
+    order = np.lexsort((descending, number[here]))
+    number, item, descending = number[here][order], here[order], descending[order]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (number[1:] != number[:-1]) | (descending[1:] != descending[:-1])
+    first = np.flatnonzero(new)
+    size = np.diff(first, append=len(order))
+    above = numbers(number, np.bincount(number))[first]
+    return len(queries), number, item, np.repeat(above, size), np.repeat(size, size)
+
+
+def check_query(query: Tensor | None, scores: Tensor) -> None:
+    """Check numbers of queries beside scores in one flat list."""
+    if query is None:
+        return
+    check_integers(query, "query", "number the queries")
+    check_values(scores)
+    if scores.ndim != 1:
+        raise ValueError(f"scores must have shape (n,) beside query, got {tuple(scores.shape)}")
+    check_like(query, scores, name="query")
 
 
 def check_grades(
@@ -193,9 +240,9 @@ def array(values: Tensor) -> npt.NDArray[Any]:
     return (values.float() if values.dtype == torch.bfloat16 else values).cpu().numpy()
 
 
-def per_query(values: Floats, scores: Tensor, *, why: str) -> Tensor:
+def per_query(values: Floats, scores: Tensor, query: Tensor | None, *, why: str) -> Tensor:
     """Shape one value per query, (Q, ...), like the lists of the scores, and warn of queries without one."""
-    shape = (*scores.shape[:-1], *values.shape[1:])
+    shape = values.shape if query is not None else (*scores.shape[:-1], *values.shape[1:])
     if missing := int(np.isnan(values).sum()):
         warn_caller(
             f"{missing} of {values.size} queries {why}: their value is nan (leave them out of a mean with nanmean)",

@@ -7,7 +7,17 @@ import numpy as np
 from torch import Tensor
 
 from rankedu.checks import check_choice, check_k, relevant_items
-from rankedu.metrics._ranking import Depth, Floats, Groups, Ints, UndefinedMetricWarning, array, per_query, rank_lists
+from rankedu.metrics._ranking import (
+    Depth,
+    Floats,
+    Groups,
+    Ints,
+    UndefinedMetricWarning,
+    array,
+    check_query,
+    per_query,
+    rank_lists,
+)
 
 __all__ = [
     "UndefinedMetricWarning",
@@ -29,6 +39,7 @@ def average_precision(
     where: Tensor | None = None,
     ties: str = "expected",
     normalize: str = "relevant",
+    query: Tensor | None = None,
 ) -> Tensor:
     r"""Average, over the relevant items, the precision at their ranks.
 
@@ -52,6 +63,9 @@ def average_precision(
         last; relevant items first. The first does not depend on the order of the items.
     normalize : {"relevant", "min"}
         What the sum is divided by: R, the number of relevant items, or min(R, k), with which AP@K can always reach 1.
+    query : Tensor of int, shape (n,), optional
+        For one flat list of scores, (n,): to which query each belongs. The memory is of the order of the input also for
+        lists of very different lengths. The values are in the order of the queries' numbers.
 
     Returns
     -------
@@ -94,16 +108,38 @@ def average_precision(
     [0.4167, 0.6806, 1.0]
     """
     check_choice(normalize, ("relevant", "min"), name="normalize")
-    return _value(scores, relevance, where, ties, lambda groups: ap(groups, _checked(k), normalize == "min"))
+    return _value(scores, relevance, where, ties, query, lambda groups: ap(groups, _checked(k), normalize == "min"))
 
 
-def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, ties: str = "expected") -> Tensor:
+def map_at_r(
+    scores: Tensor,
+    relevance: Tensor,
+    *,
+    where: Tensor | None = None,
+    ties: str = "expected",
+    query: Tensor | None = None,
+) -> Tensor:
     r"""Average the precision like AP, down to rank R, the number of relevant items (mAP@R is its mean over queries).
 
     .. math:: \frac{1}{R} \sum_{i \in \mathrm{rel},\, \mathbf{rk}(\mathbf{y})_i \le R}
               \frac{\mathbf{rk}(\mathbf{y}^+)_i}{\mathbf{rk}(\mathbf{y})_i}
 
-    Parameters, value, errors and warnings are those of :func:`average_precision`. Explained in chapter 1.
+    Explained in chapter 1.
+
+    Parameters
+    ----------
+    scores, relevance, where, ties, query
+        As for :func:`average_precision`.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1]; nan for queries without a relevant item.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for :func:`average_precision`.
 
     Examples
     --------
@@ -111,16 +147,36 @@ def map_at_r(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, 
     >>> map_at_r(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]))
     tensor(0.5000)
     """
-    return _value(scores, relevance, where, ties, lambda groups: ap(groups, groups.size))
+    return _value(scores, relevance, where, ties, query, lambda groups: ap(groups, groups.size))
 
 
 def recall_at_k(
-    scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None, ties: str = "expected"
+    scores: Tensor,
+    relevance: Tensor,
+    k: int,
+    *,
+    where: Tensor | None = None,
+    ties: str = "expected",
+    query: Tensor | None = None,
 ) -> Tensor:
     """Return 1 if a relevant item is among the k best, else 0 (R@K is the mean over queries, also called hit rate).
 
-    Parameters, value, errors and warnings are those of :func:`average_precision`; k may exceed n. Of tied items the
-    value is a probability. Queries without a relevant item get nan, where Eq. 7 has 0. Explained in chapter 1.
+    With ties it is a probability. Queries without a relevant item get nan, where Eq. 7 has 0. Explained in chapter 1.
+
+    Parameters
+    ----------
+    scores, relevance, k, where, ties, query
+        As for :func:`average_precision`.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1]; nan for queries without a relevant item.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for :func:`average_precision`.
 
     References
     ----------
@@ -129,20 +185,41 @@ def recall_at_k(
     Examples
     --------
     >>> import torch
-    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([False, True, False])
-    >>> [recall_at_k(y, relevance, k=2).item() for y in (scores, scores.flip(0), 0 * scores)]
-    [1.0, 1.0, 0.6666666865348816]
+    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7]), torch.tensor([False, False, True])
+    >>> [round(recall_at_k(y, relevance, k=2).item(), 4) for y in (scores, scores.flip(0), 0 * scores)]
+    [0.0, 1.0, 0.6667]
     """
     check_k(k)
-    return _value(scores, relevance, where, ties, lambda groups: hit(groups, k))
+    return _value(scores, relevance, where, ties, query, lambda groups: hit(groups, k))
 
 
 def recall_share_at_k(
-    scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None, ties: str = "expected"
+    scores: Tensor,
+    relevance: Tensor,
+    k: int,
+    *,
+    where: Tensor | None = None,
+    ties: str = "expected",
+    query: Tensor | None = None,
 ) -> Tensor:
     """Compute the share of the relevant items that is among the k best: the recall of information retrieval.
 
-    Parameters, value, errors and warnings are those of :func:`average_precision`. Explained in chapter 1.
+    Explained in chapter 1.
+
+    Parameters
+    ----------
+    scores, relevance, k, where, ties, query
+        As for :func:`average_precision`.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1]; nan for queries without a relevant item.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for :func:`average_precision`.
 
     Examples
     --------
@@ -152,15 +229,36 @@ def recall_share_at_k(
     (tensor(0.5000), tensor(1.))
     """
     check_k(k)
-    return _value(scores, relevance, where, ties, lambda groups: found(groups, k) / groups.size)
+    return _value(scores, relevance, where, ties, query, lambda groups: found(groups, k) / groups.size)
 
 
 def precision_at_k(
-    scores: Tensor, relevance: Tensor, k: int, *, where: Tensor | None = None, ties: str = "expected"
+    scores: Tensor,
+    relevance: Tensor,
+    k: int,
+    *,
+    where: Tensor | None = None,
+    ties: str = "expected",
+    query: Tensor | None = None,
 ) -> Tensor:
-    """Compute the share of relevant items among the k best; it is a share of k also where k exceeds n.
+    """Compute the share of relevant items among the k best.
 
-    Parameters, value, errors and warnings are those of :func:`average_precision`. Explained in chapter 1.
+    It is a share of k also where k exceeds n. Explained in chapter 1.
+
+    Parameters
+    ----------
+    scores, relevance, k, where, ties, query
+        As for :func:`average_precision`.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1]; nan for queries without a relevant item.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for :func:`average_precision`.
 
     References
     ----------
@@ -173,13 +271,35 @@ def precision_at_k(
     tensor(0.5000)
     """
     check_k(k)
-    return _value(scores, relevance, where, ties, lambda groups: precision(groups, k))
+    return _value(scores, relevance, where, ties, query, lambda groups: precision(groups, k))
 
 
-def r_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, ties: str = "expected") -> Tensor:
+def r_precision(
+    scores: Tensor,
+    relevance: Tensor,
+    *,
+    where: Tensor | None = None,
+    ties: str = "expected",
+    query: Tensor | None = None,
+) -> Tensor:
     """Compute the share of relevant items among the R best, where R is their number; it equals the recall share at R.
 
-    Parameters, value, errors and warnings are those of :func:`average_precision`. Explained in chapter 1.
+    Explained in chapter 1.
+
+    Parameters
+    ----------
+    scores, relevance, where, ties, query
+        As for :func:`average_precision`.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1]; nan for queries without a relevant item.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for :func:`average_precision`.
 
     Examples
     --------
@@ -187,15 +307,35 @@ def r_precision(scores: Tensor, relevance: Tensor, *, where: Tensor | None = Non
     >>> r_precision(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]))
     tensor(0.5000)
     """
-    return _value(scores, relevance, where, ties, lambda groups: found(groups, groups.size) / groups.size)
+    return _value(scores, relevance, where, ties, query, lambda groups: found(groups, groups.size) / groups.size)
 
 
 def reciprocal_rank(
-    scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, ties: str = "expected"
+    scores: Tensor,
+    relevance: Tensor,
+    *,
+    where: Tensor | None = None,
+    ties: str = "expected",
+    query: Tensor | None = None,
 ) -> Tensor:
     """Compute one over the rank of the best relevant item (MRR is its mean over queries).
 
-    Parameters, value, errors and warnings are those of :func:`average_precision`. Explained in chapter 1.
+    Explained in chapter 1.
+
+    Parameters
+    ----------
+    scores, relevance, where, ties, query
+        As for :func:`average_precision`.
+
+    Returns
+    -------
+    Tensor, shape (...)
+        In [0, 1]; nan for queries without a relevant item.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for :func:`average_precision`.
 
     Examples
     --------
@@ -203,16 +343,22 @@ def reciprocal_rank(
     >>> reciprocal_rank(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([False, True, True]))
     tensor(0.5000)
     """
-    return _value(scores, relevance, where, ties, mrr)
+    return _value(scores, relevance, where, ties, query, mrr)
 
 
 def _value(
-    scores: Tensor, relevance: Tensor, where: Tensor | None, ties: str, formula: Callable[[Groups], Floats]
+    scores: Tensor,
+    relevance: Tensor,
+    where: Tensor | None,
+    ties: str,
+    query: Tensor | None,
+    formula: Callable[[Groups], Floats],
 ) -> Tensor:
+    check_query(query, scores)
     positive = relevant_items(scores, relevance, where)
-    groups = rank_lists(scores, array(positive), where, ties).groups()
+    groups = rank_lists(scores, array(positive), where, ties, query).groups()
     with np.errstate(invalid="ignore"):
-        return per_query(formula(groups), scores, why="have no relevant item")
+        return per_query(formula(groups), scores, query, why="have no relevant item")
 
 
 def _checked(k: int | None) -> int | None:

@@ -4,14 +4,29 @@ import numpy as np
 from torch import Tensor
 
 from rankedu.checks import check_k, check_like, check_not_nan, check_values, check_where
-from rankedu.metrics._ranking import Floats, Ranking, array, check_grades, numbers, per_query, rank_lists
+from rankedu.metrics._ranking import (
+    Floats,
+    Ranking,
+    check_grades,
+    check_query,
+    count_all,
+    numbers,
+    per_query,
+    rank_lists,
+)
 from rankedu.ranks import rank
 
 __all__ = ["ndcg", "spearman"]
 
 
 def ndcg(
-    scores: Tensor, gains: Tensor, k: int | None = None, *, where: Tensor | None = None, ties: str = "expected"
+    scores: Tensor,
+    gains: Tensor,
+    k: int | None = None,
+    *,
+    where: Tensor | None = None,
+    ties: str = "expected",
+    query: Tensor | None = None,
 ) -> Tensor:
     r"""Compute the discounted cumulative gain, relative to the best that an order can reach.
 
@@ -22,10 +37,12 @@ def ndcg(
 
     Parameters
     ----------
-    scores, k, where, ties
-        As for :func:`average_precision`; among tied items "optimistic" and "pessimistic" are orders by gain.
+    scores
+        As for :func:`average_precision`.
     gains : Tensor, shape (..., n)
         Finite and ≥ 0, of any dtype; for levels of relevance usually ``2.0**levels - 1``.
+    k, where, ties, query
+        As for :func:`average_precision`; among tied items "optimistic" and "pessimistic" are orders by gain.
 
     Returns
     -------
@@ -54,9 +71,10 @@ def ndcg(
     tensor(0.6590)
     """
     k = None if k is None else check_k(k)
+    check_query(query, scores)
     grades = check_grades(gains, scores, where, name="gains", hint="a level l gains 2**l - 1; 0 is of no use")
-    ranking = rank_lists(scores, grades, where, ties)
-    return per_query(ratio_of_gains(ranking, k), scores, why="have no gain above 0")
+    ranking = rank_lists(scores, grades, where, ties, query)
+    return per_query(ratio_of_gains(ranking, k), scores, query, why="have no gain above 0")
 
 
 def ratio_of_gains(ranking: Ranking, k: int | None = None) -> Floats:
@@ -73,7 +91,7 @@ def ratio_of_gains(ranking: Ranking, k: int | None = None) -> Floats:
         return np.minimum(reached / best, 1.0)  # rounding could pass the bound
 
 
-def spearman(scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> Tensor:
+def spearman(scores: Tensor, target: Tensor, *, where: Tensor | None = None, query: Tensor | None = None) -> Tensor:
     """Correlate the ranks of the scores with the ranks of the target (Spearman's ρ).
 
     Tied items share the mean of their ranks, as in SciPy, so the order of the items does not matter. The time is
@@ -83,8 +101,8 @@ def spearman(scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> 
     ----------
     scores, target : Tensor, shape (..., n)
         Any float or integer dtype.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. Default: all.
+    where, query
+        As for :func:`average_precision`.
 
     Returns
     -------
@@ -111,12 +129,15 @@ def spearman(scores: Tensor, target: Tensor, *, where: Tensor | None = None) -> 
     >>> spearman(torch.tensor([0.1, 0.5, 0.9]), torch.tensor([1, 3, 2]))
     tensor(0.5000)
     """
+    check_query(query, scores)
     check_target(scores, target, where)
-    x, y = (_centred_ranks(values, where) for values in (scores, target))
-    spread = np.sqrt((x * x).sum(1) * (y * y).sum(1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        correlation = np.where(spread > 0, np.clip((x * y).sum(1) / spread, -1.0, 1.0), np.nan)
-    return per_query(correlation, scores, why="have fewer than two distinct ranks")
+    x, y = (_centred_ranks(values, where, query) for values in (scores, target))
+    queries, number, item, _, _ = count_all(scores, where, query)
+    products = (np.bincount(number, (one * other)[item], queries) for one, other in ((x, x), (y, y), (x, y)))
+    of_scores, of_target, common = products
+    with np.errstate(invalid="ignore"):
+        correlation = np.clip(common / np.sqrt(of_scores * of_target), -1.0, 1.0)
+    return per_query(correlation, scores, query, why="have fewer than two distinct ranks")
 
 
 def check_target(scores: Tensor, target: Tensor, where: Tensor | None) -> None:
@@ -134,9 +155,9 @@ def fractional_ranks(scores: Tensor, where: Tensor | None) -> Tensor:
     return (rank(scores, where=where, ties="min") + rank(scores, where=where, ties="max")).double() / 2
 
 
-def _centred_ranks(scores: Tensor, where: Tensor | None) -> Floats:
-    """Compute twice the fractional ranks less their mean, (Q, n); 0 outside ``where``."""
-    doubled = rank(scores, where=where, ties="min") + rank(scores, where=where, ties="max")
-    ranks = array(doubled).reshape(-1, scores.shape[-1]).astype(np.float64)
-    centred: Floats = (ranks - ((ranks > 0).sum(1, keepdims=True) + 1)) * (ranks > 0)
-    return centred
+def _centred_ranks(scores: Tensor, where: Tensor | None, query: Tensor | None) -> Floats:
+    """Compute twice the fractional ranks less their mean, for all lists together; 0 outside ``where``."""
+    queries, number, item, above, tied = count_all(scores, where, query)
+    ranks = np.zeros(scores.numel())
+    ranks[item] = 2 * above + tied - np.bincount(number, minlength=queries)[number]
+    return ranks

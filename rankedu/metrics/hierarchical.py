@@ -17,6 +17,7 @@ from rankedu.metrics._ranking import (
     Ranking,
     array,
     check_grades,
+    check_query,
     numbers,
     per_query,
     rank_lists,
@@ -35,7 +36,12 @@ ROUNDING = 1e-12
 
 
 def hierarchical_rank(
-    scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, ties: str = "expected"
+    scores: Tensor,
+    relevance: Tensor,
+    *,
+    where: Tensor | None = None,
+    ties: str = "expected",
+    query: Tensor | None = None,
 ) -> Tensor:
     r"""Count the items ranked at or above each item, each by the relevance that the two have in common.
 
@@ -46,10 +52,12 @@ def hierarchical_rank(
 
     Parameters
     ----------
-    scores, where, ties
-        As for :func:`average_precision`; among tied items "optimistic" and "pessimistic" are orders by relevance.
+    scores
+        As for :func:`average_precision`.
     relevance : Tensor, shape (..., n)
         Finite and ≥ 0, any dtype, e.g. of :func:`rankedu.hierarchy.relevance`.
+    where, ties, query
+        As for :func:`average_precision`; among tied items "optimistic" and "pessimistic" are orders by relevance.
 
     Returns
     -------
@@ -68,25 +76,29 @@ def hierarchical_rank(
 
     Examples
     --------
+    >>> import torch
     >>> scores = torch.tensor([0.9, 0.8])
     >>> hierarchical_rank(scores, torch.tensor([2 / 3, 1]))  # the second: 5/3
     tensor([0.6667, 1.6667])
     >>> hierarchical_rank(scores, torch.tensor([1 / 3, 1]))  # the second: 4/3
     tensor([0.3333, 1.3333])
     """
-    ranking = _ranking(scores, relevance, where, ties)
-    n = scores.shape[-1]
-    ranks = np.zeros((ranking.queries, n))
+    ranking = _ranking(scores, relevance, where, ties, query)
+    ranks = np.zeros(scores.numel())
     for step, member, groups in nested(ranking):
         among = np.repeat(groups.before + (groups.hits + 1) / 2, groups.hits)
-        query = ranking.query[member]
-        ranks[query, ranking.item[member]] += step[query] * among
+        ranks[ranking.item[member]] += step[ranking.query[member]] * among
     dtype = torch.float64 if scores.dtype == torch.float64 else torch.float32
     return torch.from_numpy(ranks.astype(str(dtype)[6:])).reshape(scores.shape).to(scores.device)
 
 
 def hierarchical_average_precision(
-    scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, ties: str = "expected"
+    scores: Tensor,
+    relevance: Tensor,
+    *,
+    where: Tensor | None = None,
+    ties: str = "expected",
+    query: Tensor | None = None,
 ) -> Tensor:
     r"""Compute the average precision for graded relevance (H-AP).
 
@@ -97,7 +109,7 @@ def hierarchical_average_precision(
 
     Parameters
     ----------
-    scores, relevance, where, ties
+    scores, relevance, where, ties, query
         As for :func:`hierarchical_rank`; the scale of the relevance does not matter.
 
     Returns
@@ -128,18 +140,20 @@ def hierarchical_average_precision(
 
     Examples
     --------
+    >>> import torch
     >>> relevance = torch.tensor([1.0, 2 / 3, 0.0, 1 / 3])
     >>> hierarchical_average_precision(torch.tensor([0.9, 0.8, 0.1, 0.7]), relevance)
     tensor(1.)
     >>> hierarchical_average_precision(torch.tensor([0.8, 0.9, 0.7, 0.1]), relevance)
     tensor(0.8750)
     """
-    ranking = _ranking(scores, relevance, where, ties)
-    return per_query(h_ap(ranking), scores, why="have no relevance above 0")
+    ranking = _ranking(scores, relevance, where, ties, query)
+    return per_query(h_ap(ranking), scores, query, why="have no relevance above 0")
 
 
-def _ranking(scores: Tensor, relevance: Tensor, where: Tensor | None, ties: str) -> Ranking:
-    return rank_lists(scores, check_grades(relevance, scores, where), where, ties)
+def _ranking(scores: Tensor, relevance: Tensor, where: Tensor | None, ties: str, query: Tensor | None) -> Ranking:
+    check_query(query, scores)
+    return rank_lists(scores, check_grades(relevance, scores, where), where, ties, query)
 
 
 def nested(ranking: Ranking) -> Iterator[tuple[Floats, Bools, Groups]]:
@@ -174,7 +188,7 @@ def h_ap(ranking: Ranking) -> Floats:
 
 
 def average_set_intersection(
-    scores: Tensor, levels: Tensor, *, where: Tensor | None = None, ties: str = "expected"
+    scores: Tensor, levels: Tensor, *, where: Tensor | None = None, ties: str = "expected", query: Tensor | None = None
 ) -> Tensor:
     r"""Compare the levels found in the top k with those of the ideal top k, averaged over k (ASI@R).
 
@@ -186,10 +200,12 @@ def average_set_intersection(
 
     Parameters
     ----------
-    scores, where, ties
-        As for :func:`average_precision`; among tied items "optimistic" and "pessimistic" are orders by level.
+    scores
+        As for :func:`average_precision`.
     levels : Tensor of int, shape (..., n)
         0 is nothing in common with the query.
+    where, ties, query
+        As for :func:`average_precision`; among tied items "optimistic" and "pessimistic" are orders by level.
 
     Returns
     -------
@@ -213,14 +229,15 @@ def average_set_intersection(
 
     Examples
     --------
+    >>> import torch
     >>> levels = torch.tensor([2, 1, 0])
     >>> average_set_intersection(torch.tensor([0.9, 0.8, 0.7]), levels)
     tensor(1.)
     >>> average_set_intersection(torch.tensor([0.8, 0.9, 0.7]), levels)  # (0/1 + 2/2) / 2
     tensor(0.5000)
     """
-    ranking = _of_levels(scores, levels, where, ties)
-    return per_query(asi(ranking), scores, why="have no item of level 1 or more")
+    ranking = _of_levels(scores, levels, where, ties, query)
+    return per_query(asi(ranking), scores, query, why="have no item of level 1 or more")
 
 
 def asi(ranking: Ranking) -> Floats:
@@ -273,6 +290,7 @@ def average_precision_per_level(
     where: Tensor | None = None,
     n_levels: int | None = None,
     ties: str = "expected",
+    query: Tensor | None = None,
 ) -> Tensor:
     """Compute the average precision at each level of a hierarchy, where items of that level or finer are relevant.
 
@@ -280,10 +298,12 @@ def average_precision_per_level(
 
     Parameters
     ----------
-    scores, levels, where, ties
+    scores, levels, where
         As for :func:`average_set_intersection`.
     n_levels : int, optional
         L. Default: the largest level that occurs.
+    ties, query
+        As for :func:`average_set_intersection`.
 
     Returns
     -------
@@ -306,19 +326,21 @@ def average_precision_per_level(
 
     Examples
     --------
+    >>> import torch
     >>> average_precision_per_level(torch.tensor([0.9, 0.8, 0.7]), torch.tensor([1, 0, 2]))
     tensor([0.8333, 0.3333])
     """
-    ranking = _of_levels(scores, levels, where, ties)
+    ranking = _of_levels(scores, levels, where, ties, query)
     n_levels = check_n_levels(check_levels(levels), n_levels)
     with np.errstate(invalid="ignore"):
         values = [ap(ranking.groups(ranking.grade >= level)) for level in range(1, n_levels + 1)]
-    return per_query(np.stack(values, 1), scores, why="and levels have no item of that level or finer")
+    return per_query(np.stack(values, 1), scores, query, why="and levels have no item of that level or finer")
 
 
-def _of_levels(scores: Tensor, levels: Tensor, where: Tensor | None, ties: str) -> Ranking:
+def _of_levels(scores: Tensor, levels: Tensor, where: Tensor | None, ties: str, query: Tensor | None) -> Ranking:
+    check_query(query, scores)
     check_values(scores)
     check_where(where, scores)
     check_levels(levels)
     check_like(levels, scores, name="levels")
-    return rank_lists(scores, array(levels) if where is None else array(levels * where), where, ties)
+    return rank_lists(scores, array(levels) if where is None else array(levels * where), where, ties, query)

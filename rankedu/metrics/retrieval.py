@@ -46,7 +46,7 @@ def evaluate_retrieval(
     chunk_size: int = 1024,
     device: torch.device | str | None = None,
     progress: bool = True,
-    **removed: Any,
+    distributed: bool = False,
 ) -> dict[str, Any]:
     r"""Rank the gallery by similarity for every query, and average the metrics over queries.
 
@@ -97,6 +97,8 @@ def evaluate_retrieval(
         Where to compute. Default: where the embeddings are.
     progress : bool
         Show a progress bar when it takes more than two seconds (needs tqdm).
+    distributed : bool
+        No longer possible: gather the embeddings, labels and ids of all processes, then evaluate in one.
 
     Returns
     -------
@@ -164,10 +166,8 @@ def evaluate_retrieval(
     >>> evaluate_retrieval(embeddings[:4], labels[:4], where=lambda q: ~junk(q), metrics=("ap", "mrr"))["mrr"]
     0.4583333333333333
     """
-    if removed:
-        if "distributed" in removed:
-            raise TypeError("distributed is gone: gather embeddings, labels and ids of all processes first, then call")
-        raise TypeError(f"evaluate_retrieval() has no argument {next(iter(removed))!r}")
+    if distributed:
+        raise TypeError("distributed must be False: gather embeddings, labels and ids of all processes, then call")
     wanted = parse(metrics)
     check_choice(similarity, ("cosine", "dot", "euclidean"), name="similarity")
     check_choice(ties, TIES, name="ties")

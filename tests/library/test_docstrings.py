@@ -13,7 +13,7 @@ import pytest
 import rankedu
 
 #: Modules, or packages, whose docstrings are in this form; the goal is `rankedu` alone.
-CONVERTED = ("rankedu.extras", "rankedu.proofs")
+CONVERTED = ("rankedu.extras", "rankedu.hierarchy", "rankedu.metrics", "rankedu.proofs")
 #: A call of one of these may raise.
 CHECKS = re.compile(r"\b(check_\w+|exact_\w+|whole_\w+|checked_\w+|needed|import_sympy)\(")
 
@@ -56,10 +56,10 @@ def raises(function):
 def missing(value):
     """What a docstring lacks."""
     found, wanted = sections(value.__doc__ or ""), ["Examples"]
-    takes = parameters(value)
+    made = inspect.isclass(value) and (dataclasses.is_dataclass(value) or issubclass(value, (Warning, tuple)))
+    takes = [] if made else parameters(value)
     if inspect.isclass(value):
-        made = dataclasses.is_dataclass(value) or issubclass(value, Warning)
-        wanted, takes = ([], []) if made else (wanted, takes)
+        wanted = [] if made else wanted
     else:
         returned = inspect.signature(value).return_annotation
         wanted += ["Returns"] * (returned not in (None, "None")) + ["Raises"] * raises(value)

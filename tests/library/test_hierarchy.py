@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from rankedu import reference
 from rankedu.hierarchy import InvertedRelevanceWarning, levels, relevance, weighted_ap_relevance
 from rankedu.metrics import average_precision_per_level, hierarchical_average_precision
+from rankedu.metrics._ranking import rank_lists
+from rankedu.metrics.hierarchical import nested
 
 INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
 rows = st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1, max_size=12)
@@ -93,6 +95,26 @@ def test_the_warning_comes_exactly_if_the_order_is_inverted():
             relevance(torch.tensor([level]), alpha, monotone=True)
         told = [(w.category, w.filename) for w in caught]
         assert told == [(InvertedRelevanceWarning, __file__)] * inverted, (level, alpha)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 2.0, 3.0])
+def test_grades_that_are_equal_in_exact_arithmetic_are_one_number(alpha):
+    """Of all sizes for which the items of two levels are worth the same, l^α / |Ω(l)| = m^α / |Ω(m)|."""
+    for n_levels, (fine, coarse) in product(range(2, 8), product(range(1, 8), repeat=2)):
+        if coarse < fine <= n_levels:
+            level = torch.tensor([fine] * int(fine**alpha) + [coarse] * int(coarse**alpha))
+            assert len(relevance(level, alpha, n_levels).unique()) == 1
+    level = torch.tensor([5, 4, 3, 2, 1, 0])  # powers too large to be exact
+    exact = [(x / 5) ** 300 for x in level.tolist()]
+    assert relevance(level, 300.0).tolist() == pytest.approx(exact, rel=1e-12)
+
+
+def test_relevances_that_differ_by_rounding_are_one_grade():
+    scores = torch.tensor([0.1, 0.2, 0.3, 0.4])
+    close = torch.tensor([0.3, 0.1 + 0.2, 0.3 * (1 - 1e-15), 0.0], dtype=torch.float64)
+    assert len(close.unique()) == 4
+    sets = list(nested(rank_lists(scores, close.numpy(), None, "expected")))
+    assert len(sets) == 1 and sets[0][2].size.tolist() == [3]
 
 
 def test_h_ap_with_its_relevance_is_the_weighted_mean_of_aps():

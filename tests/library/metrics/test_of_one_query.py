@@ -85,6 +85,27 @@ def test_every_policy_for_ties_is_that_of_all_orders_and_only_one_depends_on_the
             torch.testing.assert_close(again, found, equal_nan=True, rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.filterwarnings("ignore::rankedu.metrics.UndefinedMetricWarning")
+def test_lists_of_any_lengths_may_be_given_flat_beside_the_numbers_of_their_queries(name):
+    """In any order; as rows that are filled up."""
+    metric, generator = METRICS[name], torch.Generator().manual_seed(0)
+    for dtype in (torch.float32, torch.bfloat16, torch.uint8):
+        scores = torch.randint(0, 9, (7, 30), generator=generator).to(dtype)
+        labels = torch.tensor(LABELS[metric.labels])[torch.randint(0, 4, (7, 30), generator=generator)]
+        where, there = coin(7, 30, p=0.8), torch.arange(30) < torch.tensor([[1], [30], [2], [0], [9], [30], [5]])
+        where[4] = False
+        query = 3 * torch.tensor([5, 2, 9, 0, 1, 7, 4], dtype=torch.int32)[:, None].expand(7, 30)
+        order = torch.randperm(int(there.sum()), generator=generator)
+        flat = [x[there][order] for x in (scores, labels, where, query)]
+        for ties in TIES:
+            rows = metric.under(ties)(scores, labels, where=where & there)
+            given = [x[order.argsort()] for x in flat] if ties == "ordinal" else flat  # in the order of the rows
+            found = metric.under(ties)(*given[:2], where=given[2], query=given[3])
+            expected = rows[query[:, 0].argsort()][1:]  # the query with the number 0 has no items
+            torch.testing.assert_close(found, expected, equal_nan=True)
+
+
 def test_rounding_does_not_lift_a_value_above_1():
     gains, close = 0.1 * (1 + (3 * random(500, 8).abs()).round()), random(500, 8, seed=1).abs() / 100
     for metric, scores, ideal in ((ndcg, gains + close, gains), (hierarchical_average_precision, close, close)):
@@ -149,6 +170,13 @@ def test_fig_3_and_equal_relevance_at_two_levels_is_counted_once():
         rel = torch.tensor([level / 3, 1.0], dtype=torch.float64)
         assert metrics.hierarchical_rank(torch.tensor([0.9, 0.8]), rel)[1].item() == pytest.approx(h_rank)
         torch.testing.assert_close(relevance(torch.tensor([level, 3])), rel)
+    # Given flat: one list is that of its items.
+    y, own, query = random(9), grades(9), torch.tensor([0, 1, 1, 0, 1, 0, 0, 0, 1])
+    ranks = metrics.hierarchical_rank(y, own, query=query)
+    for number in (0, 1):
+        torch.testing.assert_close(
+            ranks[query == number], metrics.hierarchical_rank(*(x[query == number] for x in (y, own)))
+        )
     # The released evaluation sums up level by level the items with the relevance of the level: it gives 2.
     scores, rel = torch.tensor([0.9, 0.8, 0.7, 0.1], dtype=torch.float64), relevance(torch.tensor([2, 2, 1, 0]))
     assert rel.tolist() == [0.5, 0.5, 0.5, 0] and hierarchical_average_precision(scores, rel).item() == 1.0

@@ -266,24 +266,27 @@ def test_what_is_unreadable_or_alone_is_left_out_if_asked(folder, table):
 
 
 def test_an_interval_is_over_classes_and_covers_their_mean():
-    generator = torch.Generator().manual_seed(0)
-    classes, inside = torch.arange(20).repeat_interleave(30), []
-    for _ in range(40):
-        effect = torch.randn(20, generator=generator, dtype=torch.float64)
-        values = effect[classes] + 0.1 * torch.randn(600, generator=generator, dtype=torch.float64)
-        mean, low, high = judging.interval(values, classes)
-        inside.append(low < 0 < high and abs(mean - float(values.mean())) < 1e-12)
-    assert sum(inside) >= 33  # of queries, all alike, it would be 10
-    values[:30] = torch.nan
-    assert judging.interval(values, classes)[0] == pytest.approx(float(values[30:].mean()))
+    generator = np.random.default_rng(0)
+    for many, share in ((3, 0.5), (5, 0.9), (15, 0.5), (15, 0.9), (40, 0.9)):
+        inside, classes = [], torch.arange(many).repeat_interleave(20)
+        for _ in range(200):
+            of_class = generator.beta(10 * share, 10 - 10 * share, many)
+            values = torch.from_numpy((generator.random((many, 20)) < of_class[:, None]).astype(float).ravel())
+            mean, low, high = judging.interval(values, classes)
+            inside.append(low < share < high and 0 <= low <= mean <= high <= 1)
+        assert np.mean(inside) > 0.91, (many, share)  # of queries, all alike, it would be a half
+    values[:20] = torch.nan
+    assert judging.interval(values, classes)[0] == pytest.approx(float(values[20:].mean()))
+    twice = judging.interval(2 * values - 1, classes, -1)
+    assert twice == pytest.approx([2 * end - 1 for end in judging.interval(values, classes)])
 
 
 @pytest.mark.parametrize("many", [2, 3, 15, 100])
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_at_an_edge_an_interval_is_that_of_wilson(many, value):
     classes = torch.arange(many).repeat_interleave(7)
-    mean, low, high = judging.interval(torch.full((7 * many,), value, dtype=torch.float64), classes, (0, 1))
+    mean, low, high = judging.interval(torch.full((7 * many,), value, dtype=torch.float64), classes)
     square = 1.959964**2
     assert (mean, high - low) == (value, pytest.approx(square / (many + square), rel=1e-5)) and low <= value <= high
-    mean, low, high = judging.interval(torch.zeros(7 * many, dtype=torch.float64), classes, (-1, 1))
+    mean, low, high = judging.interval(torch.zeros(7 * many, dtype=torch.float64), classes, -1)
     assert -low == high == pytest.approx(square / (many + square), rel=1e-5)

@@ -18,11 +18,11 @@ from rankedu.metrics import evaluate_retrieval
 from ranklab.experiments.own.pictures import opened, window
 from ranklab.experiments.own.reading import OwnPictures, Read
 from ranklab.methods import METHODS
-from ranklab.runs.judging import Contrast, bootstrap, resolution
+from ranklab.runs.judging import resolution
 from ranklab.training import History
 
-#: Bootstrap samples of the test classes; queries shown, and results of each; side of a picture, and of its frame.
-DRAWS, SHOWN, RESULTS, SIDE, CELL = 2000, 10, 8, 48, 60
+#: Queries shown, and results of each; side of a picture, and of its frame.
+SHOWN, RESULTS, SIDE, CELL = 10, 8, 48, 60
 #: Principal components of a baseline; distances below which embeddings of length 1, and means of classes, are alike.
 COMPONENTS, ALIKE, ROUNDING = 32, 1e-3, 1e-9
 #: Colours of a result of the query's class and of another one, red, green, blue: told apart by the colour-blind.
@@ -71,26 +71,29 @@ def chance(labels: Tensor) -> float:
     return float((counts[2][counts[1]] - 1).double().mean() / (len(labels) - 1))
 
 
-def interval(
-    values: Tensor, classes: Tensor, within: tuple[float, float] = (-math.inf, math.inf)
-) -> tuple[float, float, float]:
-    """Compute the mean over queries, (n,), and its 95 % interval.
+def interval(values: Tensor, classes: Tensor, least: float = 0.0) -> tuple[float, float, float]:
+    """Compute the mean over queries, (n,), of values from ``least`` to 1, and its 95 % interval.
 
-    Its half-width is Student's t times the standard deviation of the bootstrap over classes, (n,). Where all n classes
-    have one mean, nothing varies, which is no certainty: it is then that of Wilson for 0 or n of n, z²/(n + z²).
+    The variance of the mean is that of a bootstrap over classes, (n,), corrected for their number. The interval is
+    Wilson's for the number of queries at which a share has this variance, with Student's quantile. Where all n classes
+    have one mean, which is no certainty, it is as wide as Wilson's for 0 or n of n.
     """
     from scipy import stats
 
-    known = ~values.isnan().numpy()
-    number = classes.unique(return_inverse=True)[1].numpy()
-    sums, counts = (np.bincount(number, of).astype(np.float64)[None] for of in (np.where(known, values, 0), known))
-    found = Contrast(sums, counts)
-    error, square = np.nanstd(bootstrap(found, samples=DRAWS)), stats.norm.isf(0.025) ** 2
-    half = square / ((counts > 0).sum() + square)
-    if error > ROUNDING:
-        factor, freedom = resolution(counts[0] / counts.sum())
-        half = stats.t.isf(0.025, freedom) * error * math.sqrt(factor)
-    return found.mean, float(max(found.mean - half, within[0])), float(min(found.mean + half, within[1]))
+    known = ~values.isnan()
+    number = classes[known].unique(return_inverse=True)[1].numpy()
+    size, total = np.bincount(number), np.bincount(number, values[known].numpy())
+    mean = float(total.sum() / size.sum())
+    variance = float((((total - mean * size) / size.sum()) ** 2).sum())
+    if variance < ROUNDING**2:
+        half = (square := stats.norm.isf(0.025) ** 2) / (len(size) + square)
+        return mean, max(mean - half, least), min(mean + half, 1.0)
+    factor, freedom = resolution(size / size.sum())
+    share, square = (mean - least) / (1 - least), stats.t.isf(0.025, freedom) ** 2
+    part = square * factor * variance / (1 - least) ** 2 / (share * (1 - share))  # quantile² / number of queries
+    half = math.sqrt(part * share * (1 - share) + part**2 / 4)
+    low, high = (least + (1 - least) * (share + part / 2 + sign * half) / (1 + part) for sign in (-1, 1))
+    return mean, low, high
 
 
 def table(rows: Mapping[str, Mapping[str, Tensor]], classes: Tensor) -> list[list[str]]:
@@ -100,7 +103,7 @@ def table(rows: Mapping[str, Mapping[str, Tensor]], classes: Tensor) -> list[lis
     lines = [["", *last]]
     for at, (title, values) in enumerate(every.items()):
         form, least = ("{:+.3f} ({:+.3f} to {:+.3f})", -1) if at == len(rows) else ("{:.3f} ({:.3f} to {:.3f})", 0)
-        lines.append([title, *(form.format(*interval(values[name], classes, (least, 1))) for name in last)])
+        lines.append([title, *(form.format(*interval(values[name], classes, least)) for name in last)])
     return lines
 
 
@@ -200,10 +203,10 @@ Each of the {n:,} test pictures is a query and ranks all others by cosine; R@1 o
 says how often the first result is of the query's class; mAP@R and mAP are means over the queries. "pixels" and "grey \
 pixels, PCA" ({components} principal components of the training pictures, each picture less its mean) need no network.
 
-In brackets are 95 % intervals: Student's t times the standard deviation of {draws:,} bootstrap samples of the \
-{classes} test classes with all their queries, the gallery as it is; where all classes agree, they are Wilson's for so \
-many classes. The last line compares query by query. Intervals say how sure the numbers are for other classes like \
-these, and nothing of another start (`--seed`). Nothing was chosen by the test: the network is that of the last step.
+In brackets are 95 % intervals, by Wilson's formula with the variance of a bootstrap over the {classes} test classes \
+with all their queries, the gallery as it is. The last line compares query by query. Intervals say how sure the \
+numbers are for other classes like these, and nothing of another start (`--seed`). Nothing was chosen by the test: the \
+network is that of the last step.
 
 ![loss and metrics by step](curves.png)
 
@@ -255,7 +258,7 @@ def card(
     about = {
         name: value.replace("|", "\\|") for name, value in _about(data, chosen, net, loss, history, command).items()
     }
-    reached = {"n": len(labels), "chance": chance(labels), "classes": len(labels[:, -1].unique()), "draws": DRAWS}
+    reached = {"n": len(labels), "chance": chance(labels), "classes": len(labels[:, -1].unique())}
     file, more = str(data.folder.resolve() / test.rows[0].file), ", as_stored=True" * data.as_stored
     return "\n".join(
         [

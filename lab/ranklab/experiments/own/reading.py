@@ -150,7 +150,9 @@ def _readable(rows: Sequence[Row], made: Sequence[Found | str], skip: bool, note
     bad = [f"{place} ({why})" for place, why in where if isinstance(why, str)]
     told = f"{len(bad)} of {len(rows)} pictures cannot be read"
     if bad and not (skip and found):
-        raise ValueError(f"{told}: {some(bad)} (mend or remove them, or go on without them: --skip-unreadable)")
+        elsewhere = "" if found else "; if paths start from another folder, name it with --root"
+        how = f"mend or remove them, or go on without them: --skip-unreadable{elsewhere}"
+        raise ValueError(f"{told}: {some(bad)} ({how})")
     notes += [f"{told} and are left out: {some(bad)}"] * bool(bad)
     return found
 

@@ -146,6 +146,9 @@ def test_a_class_that_would_be_lost_whole_is_refused_and_what_else_is_there_is_n
     (tmp_path / "e" / "0.heic").write_bytes(b"\0\0\0\x18ftypheic")
     refused(tmp_path, "no picture in 1 folders that this Pillow can read: e (such as 0.heic)")
     assert classes(read(tmp_path, skip_unreadable=True)) == {*"abcd"}
+    for path in (tmp_path / "b").iterdir():
+        path.write_bytes(b"")
+    assert "classes that are left out with them: b" in read(tmp_path, skip_unreadable=True).notes
 
 
 def clear(seed):
@@ -286,17 +289,25 @@ def test_a_picture_is_decoded_once_and_views_are_windows_of_what_is_kept(tmp_pat
     side, kept = own.OwnPictures(found, "train"), {pixels.numpy().tobytes() for pixels in found.pixels}
     views = {side.load(0, torch.Generator().manual_seed(seed)).numpy().tobytes() for seed in range(200)}
     windows = {
-        normalise(side.pixels[0][:, top : top + 16, left : left + 16]).numpy().tobytes()
+        normalise(side.pixels[side.at[0]][:, top : top + 16, left : left + 16]).numpy().tobytes()
         for top in range(3)
         for left in range(3)
     }
     assert len(opened) == 12 == len(kept) and views == windows
-    assert torch.equal(side.load(0), normalise(side.pixels[0][:, 1:17, 1:17]))
+    assert torch.equal(side.load(0), normalise(side.pixels[side.at[0]][:, 1:17, 1:17]))
     row = side.rows[0]
     assert torch.equal(own.load_picture(tmp_path / row.file, size=16), side.load(0))
     monkeypatch.setattr(pictures.time, "perf_counter", iter(range(0, 10**6, 60)).__next__)
     own.read(tmp_path, size=16)
     assert capsys.readouterr().err == "reading 12 pictures takes about 12 minutes\n"
+
+
+def test_pictures_that_memory_cannot_hold_are_refused_with_a_remedy(tmp_path, monkeypatch):
+    fill(tmp_path, *"abcd")
+    monkeypatch.setattr(pictures, "_memory", lambda: 1.2 * 12 * 3 * 18**2)
+    refused(tmp_path, "memory must hold 12 pictures")
+    monkeypatch.setattr(pictures, "_memory", lambda: 1.3 * 12 * 3 * 18**2)
+    read(tmp_path)
 
 
 def test_a_large_jpeg_is_decoded_at_a_fraction(tmp_path):

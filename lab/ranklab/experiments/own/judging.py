@@ -42,7 +42,7 @@ def per_query(embeddings: Tensor, labels: Tensor, levels: Sequence[str]) -> dict
 
 def baselines(fit: OwnPictures, test: OwnPictures) -> dict[str, Tensor]:
     """Embed the test without a network: by its pixels, and by principal components of grey pixels less their mean."""
-    pixels = [torch.cat([_reduced(part, side.size) for part in side.pixels.split(512)]) for side in (fit, test)]
+    pixels = [torch.cat([_reduced(side.pixels[at], side.size) for at in side.at.split(512)]) for side in (fit, test)]
     grey = [of.mean(1).flatten(1).double() for of in pixels]
     grey = [of - of.mean(1, keepdim=True) for of in grey]
     middle = grey[0].mean(0)

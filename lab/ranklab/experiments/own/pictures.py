@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import math
 import os
 import sys
 import time
@@ -138,6 +139,12 @@ def load_picture(path: str | Path, *, size: int, as_stored: bool = False) -> Ten
     return window(_small(opened(Path(path), side, as_stored=as_stored)[0], side), size)
 
 
+def _memory() -> float:
+    """Return the bytes of this machine's memory, or infinity where the system does not say."""
+    known = {"SC_PHYS_PAGES", "SC_PAGE_SIZE"} <= getattr(os, "sysconf_names", {}).keys()
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if known else math.inf
+
+
 def keep(
     files: Sequence[Path], size: int, *, as_stored: bool = False, progress: bool = True
 ) -> tuple[Tensor, list[Found | str]]:
@@ -145,7 +152,11 @@ def keep(
     from PIL import Image
     from tqdm import tqdm
 
-    side = side_of(size)
+    Image.init()  # not in two threads at once
+    side, free = side_of(size), _memory()
+    if (need := 3 * len(files) * side**2) > 0.8 * free:
+        told = f"{need / 2**30:.1f} GiB at size {size}, got {free / 2**30:.1f} GiB (choose a smaller --size)"
+        raise ValueError(f"memory must hold {len(files):,} pictures, {told}")
     pixels = torch.zeros(len(files), 3, side, side, dtype=torch.uint8)
 
     def make(at: int) -> Found | str:

@@ -26,7 +26,8 @@ class Read:
     folder: Path  #: that all files are below
     levels: tuple[str, ...]  #: from root to leaf
     rows: list[Row]
-    pixels: Tensor  #: of each row, uint8 (n, 3, side, side)
+    pixels: Tensor  #: uint8 (files, 3, side, side)
+    at: Tensor  #: of each row, where its pixels are
     size: int  #: of a window, which a network sees
     as_stored: bool  #: the EXIF orientation was ignored
     split: str  #: in words
@@ -47,8 +48,9 @@ class OwnPictures:
         labels, self.names = number_paths(row.names for row in read.rows)
         self.split = split
         self.rows = [row for row in read.rows if row.part == split]
-        keep = torch.tensor([row.part == split for row in read.rows])
-        self.labels, self.pixels, self.size, self.mirror = labels[keep], read.pixels[keep], read.size, mirror
+        part = torch.tensor([row.part == split for row in read.rows])
+        self.labels, self.at, self.pixels, self.size = labels[part], read.at[part], read.pixels, read.size
+        self.mirror = mirror
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -56,9 +58,9 @@ class OwnPictures:
     def load(self, index: int, generator: torch.Generator | None = None) -> Tensor:
         """Make a picture as the network sees it, (3, size, size): the middle, or a window that the generator draws."""
         if generator is None:
-            return window(self.pixels[index], self.size)
+            return window(self.pixels[self.at[index]], self.size)
         flip, *places = torch.rand(3, generator=generator).tolist()
-        seen = window(self.pixels[index], self.size, places)
+        seen = window(self.pixels[self.at[index]], self.size, places)
         return seen.flip(2) if self.mirror and flip < 0.5 else seen
 
 
@@ -100,8 +102,8 @@ def read(
     digest = hashlib.sha256("\n".join([f"{size} {as_stored}", *lines]).encode()).hexdigest()
     order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed))  # ties go by position
     rows = [rows[at] for at in order.tolist()]
-    pixels = pixels[[place[row.file] for row in rows]]
-    return Read(source, folder, levels, rows, pixels, size, as_stored, split, digest, notes)
+    at = torch.tensor([place[row.file] for row in rows])
+    return Read(source, folder, levels, rows, pixels, at, size, as_stored, split, digest, notes)
 
 
 def _check_names(rows: Sequence[Row], levels: Sequence[str]) -> list[str]:
@@ -154,6 +156,8 @@ def _readable(rows: Sequence[Row], made: Sequence[Found | str], skip: bool, note
         how = f"mend or remove them, or go on without them: --skip-unreadable{elsewhere}"
         raise ValueError(f"{told}: {some(bad)} ({how})")
     notes += [f"{told} and are left out: {some(bad)}"] * bool(bad)
+    lost = sorted({row.names[-1] for row in rows} - {row.names[-1] for row in rows if row.file in found})
+    notes += [f"classes that are left out with them: {some(lost)}"] * bool(lost)
     return found
 
 

@@ -137,7 +137,7 @@ def test_what_pillow_reads_is_used_whatever_it_is_called(tmp_path, ending, kind)
 
 
 def test_a_class_that_would_be_lost_whole_is_refused_and_what_else_is_there_is_named(tmp_path):
-    fill(tmp_path, *"abcd")
+    fill(tmp_path, *"abcdf")
     (tmp_path / "a" / "notes.txt").write_text("P1 is no picture")
     (tmp_path / "bare").mkdir()
     found = read(tmp_path)
@@ -145,7 +145,7 @@ def test_a_class_that_would_be_lost_whole_is_refused_and_what_else_is_there_is_n
     (tmp_path / "e").mkdir()
     (tmp_path / "e" / "0.heic").write_bytes(b"\0\0\0\x18ftypheic")
     refused(tmp_path, "no picture in 1 folders that this Pillow can read: e (such as 0.heic)")
-    assert classes(read(tmp_path, skip_unreadable=True)) == {*"abcd"}
+    assert classes(read(tmp_path, skip_unreadable=True)) == {*"abcdf"}
     for path in (tmp_path / "b").iterdir():
         path.write_bytes(b"")
     assert "classes that are left out with them: b" in read(tmp_path, skip_unreadable=True).notes

@@ -54,6 +54,10 @@ def check_tensor(values: Any, name: str) -> None:
         if values.is_nested:
             padded = f"{name}.to_padded_tensor(0.0), with where=rankedu.where_of([len(y) for y in {name}.unbind()])"
             raise TypeError(f"{name} must have rows of one length, got a nested tensor (pad it: {padded})")
+        if values.layout != torch.strided:
+            raise TypeError(f"{name} must be dense, got {values.layout} (convert it with {name}.to_dense())")
+        if values.is_meta:
+            raise TypeError(f"{name} must have numbers, got a tensor on the device 'meta' (load or compute it first)")
         return
     words = getattr(getattr(values, "dtype", None), "kind", "") in ("U", "S", "O")  # of a NumPy array
     words |= isinstance(values, (list, tuple)) and any(isinstance(value, str) for value in values)

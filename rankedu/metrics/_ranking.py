@@ -177,7 +177,7 @@ def rank_lists(
         grade = grades[place].astype(np.float64)
         found = Ranking(queries, number, place, above, tied, grade)
         return _arranged(Ranking(queries, *(values[grade > 0] for values in found[1:])), ties)
-    rows = scores.detach().reshape(-1, scores.shape[-1])
+    rows = scores.detach().resolve_neg().reshape(-1, scores.shape[-1])
     rows = rows.to(torch.promote_types(rows.dtype, torch.float32) if rows.is_floating_point() else torch.int64)
     grades = grades.reshape(rows.shape)
     row, item = grades.nonzero()
@@ -209,7 +209,12 @@ def count_all(scores: Tensor, where: Tensor | None, query: Tensor | None) -> tup
 
 
 def check_query(query: Tensor | None, scores: Tensor) -> None:
-    """Check numbers of queries beside scores in one flat list."""
+    """Check numbers of queries beside scores in one flat list, and that there are numbers at all."""
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        raise TypeError(
+            "metrics must be called outside of torch.func.grad, vmap and the like, got a call inside of one (they have "
+            "no gradient, and take all rows at once)"
+        )
     if query is None:
         return
     check_integers(query, "query", "number the queries")

@@ -304,8 +304,8 @@ def _shown(tiles: Any, number: int, height: int, shown: bool) -> Any:
 class RetrievalMetrics:
     """Compute the metrics of :func:`evaluate_retrieval` from embeddings that come batch by batch.
 
-    It keeps a copy of all embeddings, because the metrics of a whole set are no means over batches. Explained in
-    chapter 13.
+    It keeps a copy of all embeddings, because the metrics of a whole set are no means over batches.
+    Explained in chapter 13.
 
     Parameters
     ----------

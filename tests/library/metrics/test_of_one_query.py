@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 import torch
 from cases import METRICS, by_policy
-from drawn import DEVICES, DTYPES, coin, grades, random
+from drawn import DEVICES, DTYPES, coin, grades, random, refused
 from sklearn.metrics import average_precision_score, ndcg_score
 
 from rankedu import metrics, reference
@@ -104,6 +104,20 @@ def test_lists_of_any_lengths_may_be_given_flat_beside_the_numbers_of_their_quer
             found = metric.under(ties)(*given[:2], where=given[2], query=given[3])
             expected = rows[query[:, 0].argsort()][1:]  # the query with the number 0 has no items
             torch.testing.assert_close(found, expected, equal_nan=True)
+
+
+def test_tensors_without_numbers_of_their_own_are_refused_and_negative_bits_are_resolved():
+    scores, labels = random(2, 5, dtype=torch.float32), torch.tensor([0, 1, 0, 1, 1]).expand(2, 5)
+    twice = torch.complex(0 * scores, -scores).conj().imag  # a view with the negative bit
+    assert twice.is_neg() and torch.equal(twice, scores)
+    for name, metric in METRICS.items():
+        assert torch.equal(metric.library(twice, labels), metric.library(scores, labels)), name
+        refused(
+            (lambda m=metric: m.library(scores.to("meta"), labels.to("meta")), TypeError, "scores .* device 'meta'"),
+            (lambda m=metric: m.library(scores, labels.to_sparse()), TypeError, "must be dense, .*to_dense"),
+            (lambda m=metric: torch.vmap(m.library)(scores, labels), TypeError, "outside of torch.func.grad, vmap"),
+            (lambda m=metric: torch.func.grad(m.library)(scores[0], labels[0]), TypeError, "they have no gradient"),
+        )
 
 
 def test_rounding_does_not_lift_a_value_above_1():

@@ -292,13 +292,11 @@ def _table(path: Path, n: int | None, columns: str | None, header: bool) -> tupl
     if separator != ",":
         warnings.warn(f"{path}: cells were taken to be separated by {separator!r}", stacklevel=3)
     cells = np.array(rows)
-    if columns is not None:
-        words = cells[:, _chosen(path, columns, rows[0], head)]
-    elif head and len(rows[0]) > 1 and rows[0][0].lower() in INDEX and numbers_rows(cells[1:, 0].tolist(), ""):
+    words = cells if columns is None else cells[:, _chosen(path, columns, rows[0], head)]
+    counted = head and len(rows[0]) > 1 and rows[0][0].lower() in INDEX and numbers_rows(cells[1:, 0].tolist(), "")
+    if columns is None and counted:
         warnings.warn(f"{path}: the first column numbers the rows, and was left out", stacklevel=3)
         words = cells[:, 1:]
-    else:
-        words = cells
     if not header:
         _check_head(path, words[0].tolist(), words[1:], head, n)
     ended = np.isin(words[head:], ENDED)
@@ -332,9 +330,10 @@ def _check_head(path: Path, first: list[str], below: Array, head: int, n: int | 
     alone = many and not head and not any(name in column for name, column in zip(first, below.T, strict=True))
     if alone and not all(numbers) and not all(map(NUMBER.fullmatch, first)):
         single = (np.unique(below[:, -1], return_counts=True)[1] == 1).mean()
-        if n is not None and (single <= 0.5 or {name.lower() for name in first} & HEADS):
-            raise ValueError(f"{short} (if the first row, {told}, is a class of one item, write a head above it)")
-        warnings.warn(f"{path}: the first row, {told!r}, was taken for a class of one item", stacklevel=4)
+        if single <= 0.5 or {name.lower() for name in first} & HEADS:
+            if n is not None:
+                raise ValueError(f"{short} (if the first row, {told}, is a class of one item, write a head above it)")
+            warnings.warn(f"{path}: the first row, {told!r}, was taken for a class of one item", stacklevel=4)
     for name, column, number in zip(first, below.T, numbers, strict=True):
         if head and name not in ENDED and (name in column or (number and NUMBER.fullmatch(name))):
             raise ValueError(

@@ -58,15 +58,13 @@ SETTINGS: dict[str, Any] = {
 }
 #: So many steps are lost by Ctrl-C at most.
 CHECKPOINT = 10
-
-
-#: The file that holds a folder for one run.
+#: The file that claims a folder for one run.
 LOCK = "run.lock"
 
 
 @contextmanager
 def claimed(folder: Path, source: Path) -> Iterator[None]:
-    """Hold a folder for one run, from before any work; a ValueError if it is not free, an OSError if not writable."""
+    """Claim a folder for one run, before any work; a ValueError if it is not free, an OSError if not writable."""
     if source.is_dir() and folder.resolve().is_relative_to(source.resolve()):
         told = "else its pictures would be taken for yours: name a folder elsewhere with --out"
         raise ValueError(f"out must not lie in {source}, got {folder} ({told})")

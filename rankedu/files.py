@@ -275,8 +275,8 @@ def _array(path: Path, role: str) -> Array:
         array = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, OSError) as error:
         code = f" (if you trust the file: {OBJECTS[role].format(path)})" if "Python objects" in str(error) else ""
-        told = f"{path}: {role} must be an array saved by numpy.save, and no objects, got {error}{code}"
-        raise ValueError(told) from None
+        message = f"{path}: {role} must be an array saved by numpy.save, and no objects, got {error}{code}"
+        raise ValueError(message) from None
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
@@ -322,21 +322,23 @@ def _chosen(path: Path, columns: str, first: list[str], head: int) -> list[int]:
 
 def _check_head(path: Path, first: list[str], below: Array, head: int, n: int | None) -> None:
     """Raise ValueError where the first row may be a label too many, or a head above too few labels."""
-    many, told = len(below), ", ".join(first)
+    many, message = len(below), ", ".join(first)
     numbers = [all(map(NUMBER.fullmatch, column)) for column in below.T]
     short = f"{path}: labels must have {many + 1} rows below the head, one for each item, got {many}"
     if not head and many and all(numbers) and not all(map(NUMBER.fullmatch, first)):
-        raise ValueError(f"{short} (the first row, {told}, is no number)")
+        raise ValueError(f"{short} (the first row, {message}, is no number)")
     alone = many and not head and not any(name in column for name, column in zip(first, below.T, strict=True))
     if alone and not all(numbers) and not all(map(NUMBER.fullmatch, first)):
         single = (np.unique(below[:, -1], return_counts=True)[1] == 1).mean()
         if single <= 0.5 or {name.lower() for name in first} & HEADS:
             if n is not None:
-                raise ValueError(f"{short} (if the first row, {told}, is a class of one item, write a head above it)")
-            warnings.warn(f"{path}: the first row, {told!r}, was taken for a class of one item", stacklevel=4)
+                raise ValueError(
+                    f"{short} (if the first row, {message}, is a class of one item, write a head above it)"
+                )
+            warnings.warn(f"{path}: the first row, {message!r}, was taken for a class of one item", stacklevel=4)
     for name, column, number in zip(first, below.T, numbers, strict=True):
         if head and name not in ENDED and (name in column or (number and NUMBER.fullmatch(name))):
             raise ValueError(
-                f"{path}: labels must have {many} rows, one for each item, got {many + 1}, and the first, {told!r}, "
+                f"{path}: labels must have {many} rows, one for each item, got {many + 1}, and the first, {message!r}, "
                 "looks like a label and not like a head (if it is one, say --header; else leave a row out)"
             )

@@ -1,4 +1,4 @@
-"""The command that goes from pictures of your own to a network that is judged."""
+"""The command that trains a network on pictures of your own and evaluates it."""
 
 import shlex
 import sys
@@ -52,7 +52,7 @@ def train(
     skip_single: Annotated[bool, typer.Option("--skip-single", help="Leave out classes of one picture.")] = False,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
 ) -> None:
-    """Train a network on your pictures, judge it on classes that it never saw, and write a model card."""
+    """Train a network on your pictures, evaluate it on classes that it never saw, and write a model card."""
     with telling("train"):
         from ranklab.experiments import own
 

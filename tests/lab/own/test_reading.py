@@ -102,7 +102,7 @@ def test_links_are_followed_but_not_in_circles_and_dead_ones_are_named(tmp_path)
     (mine / "b" / "up").symlink_to(mine)
     (other / "e" / "back").symlink_to(mine / "a")  # and a/… has no way back, so it ends
     fill(mine, "h/g")
-    refused(mine, "all as deep")
+    refused(mine, "all equally deep")
     for path in (mine / "h", other / "e" / "back"):
         os.rename(path, tmp_path / path.name)
     found = read(mine)
@@ -112,7 +112,7 @@ def test_links_are_followed_but_not_in_circles_and_dead_ones_are_named(tmp_path)
     (mine / "dead").symlink_to(tmp_path / "nowhere")
     refused(mine, "dead is a link that leads nowhere")
     os.rename(mine / "dead", mine / "dead.png")
-    refused(mine, "every picture must lie in a class folder")
+    refused(mine, "every picture must be in a class folder")
     os.rename(mine / "dead.png", mine / "c" / "dead.png")
     refused(mine, "dead.png (it is not there)")
 

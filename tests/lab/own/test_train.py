@@ -100,7 +100,7 @@ def test_a_folder_is_claimed_before_any_work_and_given_back(folder, monkeypatch)
     (folder.parent / "full" / "x").write_text("x")
     assert "nothing is overwritten (name another folder" in given("mine", "--out", "full").output
     done = given("mine", "--out", "mine/out")
-    assert done.exit_code == 2 and "out must not lie in mine" in done.output and "--out)" in done.output
+    assert done.exit_code == 2 and "out must not be in mine" in done.output and "--out)" in done.output
 
 
 def test_a_folder_keeps_its_name_and_a_full_disk_names_the_file(folder, monkeypatch):
@@ -206,8 +206,8 @@ WRONG = {
     "[,label …][,split], each once, got path": (lambda rows: [row[:1] for row in rows], "path"),
     "must have a line for each picture": (lambda rows: [], HEAD),
     "line 4: must have 3 cells, none empty, got 'class0/2.png,,kind0'": (change(2, "class0/2.png", "", "kind0"), HEAD),
-    "line 3: path must lie below mine, got '../x.png' (name": (change(1, "../x.png", "group0", "kind0"), HEAD),
-    "line 3: path must lie below mine, got '/etc/x.png' (name": (change(1, "/etc/x.png", "group0", "kind0"), HEAD),
+    "line 3: path must be below mine, got '../x.png' (name": (change(1, "../x.png", "group0", "kind0"), HEAD),
+    "line 3: path must be below mine, got '/etc/x.png' (name": (change(1, "/etc/x.png", "group0", "kind0"), HEAD),
     "line 7: path must be given once, got 'class0/0.png' of": (change(5, "class0/0.png", "group1", "kind1"), HEAD),
     "line 7: kind 'kind0' must have one group, got 'group1'": (change(5, "class1/0.png", "group1", "kind0"), HEAD),
     "line 1: labels must run from root to leaf, got kind": (lambda rows: [(f, b, a) for f, a, b in rows], TURNED),
@@ -229,7 +229,7 @@ REFUSED = {
     "pretrained must find ImageNet's weights on this": ["mine/table.csv", "--pretrained", "--model", "resnet34"],
     "per_class must leave two classes to train on": ["mine/table.csv", "--per-class", "6"],
     "test_share must be finite and in (0, 1], got 2.0": ["mine/table.csv", "--test-share", "2"],
-    "every picture must lie in a class folder": ["mine"],
+    "every picture must be in a class folder": ["mine"],
     "weights must be a file": ["mine/table.csv", "--weights", "none.pt"],
 }
 

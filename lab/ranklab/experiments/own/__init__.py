@@ -1,4 +1,4 @@
-"""From pictures of your own to a network that is judged: what the command `rankedu train` does."""
+"""Train a network on pictures of your own and evaluate it: the command `rankedu train`."""
 
 from ranklab.experiments.own.pictures import load_picture
 from ranklab.experiments.own.reading import OwnPictures, Read, read

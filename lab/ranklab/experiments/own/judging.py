@@ -25,7 +25,7 @@ from ranklab.training import History
 SHOWN, RESULTS, SIDE, CELL = 10, 8, 48, 60
 #: Principal components of a baseline; distances below which embeddings of length 1, and means of classes, are alike.
 COMPONENTS, ALIKE, ROUNDING = 32, 1e-3, 1e-9
-#: Colours of a result of the query's class and of another one, red, green, blue: told apart by the colour-blind.
+#: Colours of a result of the query's class and of another one, red, green, blue: message apart by the colour-blind.
 RIGHT, WRONG = (0, 114, 178), (230, 159, 0)
 
 

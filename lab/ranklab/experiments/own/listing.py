@@ -44,7 +44,7 @@ def from_folder(folder: Path, skip: bool) -> Listed:
     for path, names in zip(pictures, paths, strict=True):
         if not names or len(names) != len(paths[0]):
             got = f"{folder / path}, in none" if not names else f"{folder / pictures[0]} and {folder / path}"
-            raise ValueError(f"every picture must lie in a class folder, all as deep, got {got} (move it)")
+            raise ValueError(f"every picture must be in a class folder, all equally deep, got {got} (move it)")
         side = SIDES[path.parts[depth].lower()] if depth is not None and len(sides) > 1 else ""
         whole = tuple("/".join(names[: level + 1]) for level in range(len(names)))
         rows.append(Row(str(folder / path), path.as_posix(), whole, side))
@@ -63,7 +63,7 @@ def _pictures(folder: Path, skip: bool) -> tuple[list[Path], list[str]]:
     bare = [path.relative_to(folder) for path in files if path.is_dir()]
     for path in files:
         if not path.exists() and not is_picture(path):
-            raise ValueError(f"{path} is a link that leads nowhere (mend or remove it)")
+            raise ValueError(f"{path} is a link that leads nowhere (repair or remove it)")
     pictures = [path.relative_to(folder) for path in files if not path.is_dir() and is_picture(path)]
     others = sorted({path.relative_to(folder) for path in files} - {*pictures, *bare})
     if not pictures:
@@ -153,7 +153,7 @@ def _row(
     elif cells.get("split", "train").lower() not in SIDES:
         wrong = f"split must be train or test, got {cells['split']!r} (without the column one is drawn)"
     elif not full.is_relative_to(inside):
-        wrong = f"path must lie below {folder}, got {path!r} (name the folder of all pictures with --root)"
+        wrong = f"path must be below {folder}, got {path!r} (name the folder of all pictures with --root)"
     elif (before := seen.setdefault(os.path.realpath(full), line)) != line:
         wrong = f"path must be given once, got {path!r} of line {before} again (leave one out)"
     if wrong:

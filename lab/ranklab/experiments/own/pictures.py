@@ -155,8 +155,8 @@ def keep(
     Image.init()  # not in two threads at once
     side, free = side_of(size), _memory()
     if (need := 3 * len(files) * side**2) > 0.8 * free:
-        told = f"{need / 2**30:.1f} GiB at size {size}, got {free / 2**30:.1f} GiB (choose a smaller --size)"
-        raise ValueError(f"memory must hold {len(files):,} pictures, {told}")
+        message = f"{need / 2**30:.1f} GiB at size {size}, got {free / 2**30:.1f} GiB (choose a smaller --size)"
+        raise ValueError(f"memory must hold {len(files):,} pictures, {message}")
     pixels = torch.zeros(len(files), 3, side, side, dtype=torch.uint8)
 
     def make(at: int) -> Found | str:

@@ -150,12 +150,12 @@ def _readable(rows: Sequence[Row], made: Sequence[Found | str], skip: bool, note
     found = {row.file: one for row, one in pairs if isinstance(one, Found)}
     where = [(row.where + f", {row.file}" * (not row.where.endswith(row.file)), one) for row, one in pairs]
     bad = [f"{place} ({why})" for place, why in where if isinstance(why, str)]
-    told = f"{len(bad)} of {len(rows)} pictures cannot be read"
+    message = f"{len(bad)} of {len(rows)} pictures cannot be read"
     if bad and not (skip and found):
         elsewhere = "" if found else "; if paths start from another folder, name it with --root"
-        how = f"mend or remove them, or go on without them: --skip-unreadable{elsewhere}"
-        raise ValueError(f"{told}: {some(bad)} ({how})")
-    notes += [f"{told} and are left out: {some(bad)}"] * bool(bad)
+        how = f"repair or remove them, or go on without them: --skip-unreadable{elsewhere}"
+        raise ValueError(f"{message}: {some(bad)} ({how})")
+    notes += [f"{message} and are left out: {some(bad)}"] * bool(bad)
     lost = sorted({row.names[-1] for row in rows} - {row.names[-1] for row in rows if row.file in found})
     notes += [f"classes that are left out with them: {some(lost)}"] * bool(lost)
     return found
@@ -184,17 +184,17 @@ def _without_single(rows: list[Row], levels: Sequence[str], skip: bool, notes: l
     """Leave out, or refuse, pictures that are alone in their class: nothing can find them."""
     counts = Counter(row.names for row in rows)
     single = [f"{row.names[-1]!r} ({row.where})" for row in rows if counts[row.names] == 1]
-    told = f"{len(single)} of {len(counts)} classes have one picture"
+    message = f"{len(single)} of {len(counts)} classes have one picture"
     if single and not skip:
         other = f"leave {levels[-1]!r} out if it is no label" if len(levels) > 1 else "a class needs two"
-        raise ValueError(f"{told}: {some(single)} (add pictures, or go on without: --skip-single; {other})")
-    notes += [f"{told} and are left out: {some(single)}"] * bool(single)
+        raise ValueError(f"{message}: {some(single)} (add pictures, or go on without: --skip-single; {other})")
+    notes += [f"{message} and are left out: {some(single)}"] * bool(single)
     return [row for row in rows if counts[row.names] > 1]
 
 
 def _split(rows: list[Row], levels: Sequence[str], share: float, seed: int) -> tuple[list[Row], str]:
     """Check the given split, whose sides must share no class, or draw one; each side needs two classes or more."""
-    first, told = dict[tuple[str, ...], Row](), "as given"
+    first, message = dict[tuple[str, ...], Row](), "as given"
     for row in rows:
         other = first.setdefault(row.names, row)
         if other.part != row.part:
@@ -207,8 +207,8 @@ def _split(rows: list[Row], levels: Sequence[str], share: float, seed: int) -> t
         order = torch.randperm(len(classes), generator=torch.Generator().manual_seed(seed)).tolist()
         tested = order[: min(max(round(share * len(classes)), 2), max(len(classes) - 2, 0))]
         parts = {names: "test" if at in tested else "train" for at, names in enumerate(classes)}
-        told = f"{len(tested)} of {len(classes)} classes, drawn by seed {seed}, are the test"
+        message = f"{len(tested)} of {len(classes)} classes, drawn by seed {seed}, are the test"
     for side in ("train", "test"):
         if (many := sum(part == side for part in parts.values())) < 2:
             raise ValueError(f"{side} must have two classes or more of two pictures or more, got {many}")
-    return [row._replace(part=parts[row.names]) for row in rows], told
+    return [row._replace(part=parts[row.names]) for row in rows], message

@@ -66,8 +66,8 @@ LOCK = "run.lock"
 def claimed(folder: Path, source: Path) -> Iterator[None]:
     """Claim a folder for one run, before any work; a ValueError if it is not free, an OSError if not writable."""
     if source.is_dir() and folder.resolve().is_relative_to(source.resolve()):
-        told = "else its pictures would be taken for yours: name a folder elsewhere with --out"
-        raise ValueError(f"out must not lie in {source}, got {folder} ({told})")
+        message = "else its pictures would be taken for yours: name a folder elsewhere with --out"
+        raise ValueError(f"out must not be in {source}, got {folder} ({message})")
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"out must be a folder, got the file {folder} (name another with --out)")
     _check_free(folder)
@@ -128,7 +128,7 @@ def _fitted(chosen: Mapping[str, Any], data: Read) -> dict[str, Any]:
 def train(
     data: Read, folder: Path, *, device: str = "auto", command: str = "", progress: bool = True, **given: Any
 ) -> list[list[str]] | None:
-    """Train, judge, and leave all files in the folder.
+    """Train, evaluate, and write all files into the folder.
 
     Parameters
     ----------
@@ -223,8 +223,8 @@ def _begun(folder: Path, known: Mapping[str, Any]) -> bool:
     then = json.loads(path.read_text(encoding="utf-8"))
     for name, value in known.items():
         if then.get(name) != value:
-            told = f"with {name}={then.get(name)!r}, got {value!r}"
-            raise ValueError(f"{folder} is of another run, {told} (name another folder with --out)")
+            message = f"with {name}={then.get(name)!r}, got {value!r}"
+            raise ValueError(f"{folder} is of another run, {message} (name another folder with --out)")
     return (folder / "card.md").is_file()
 
 

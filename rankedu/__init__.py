@@ -12,13 +12,11 @@ from rankedu._lazy import lazy
 
 if TYPE_CHECKING:
     from rankedu import blackbox, hierarchy, losses, memory, metrics, proofs, rankers, reference
-    from rankedu._fast.switch import readable
     from rankedu.ranks import outranking_negatives, rank, rank_among, where_of
 else:
     __getattr__, __dir__ = lazy(
         __name__,
         {
-            "_fast.switch": "readable",
             "blackbox": "",
             "hierarchy": "",
             "losses": "",
@@ -45,7 +43,6 @@ __all__ = [
     "rank",
     "rank_among",
     "rankers",
-    "readable",
     "reference",
     "where_of",
 ]

@@ -4,61 +4,36 @@ A solver maps costs y to :math:`\mathbf{s}(\mathbf{y}) = \operatorname{arg\,min}
 \mathbf{s}` (RaMBO Eq. 9): a staircase, whose true gradient is zero. Here it gets that of an interpolation.
 """
 
-import math
 from collections.abc import Callable
-from typing import Any
 
-import torch
 from torch import Tensor
 
-from rankedu._fast.gradient import once
-from rankedu.checks import check_floating, check_lam, extremes
+from rankedu.checks import check_floating, check_lam
+from rankedu.rankers.blackbox import Algorithm1, Strength
 
 __all__ = ["Solver", "differentiate", "interpolate"]
 
 #: Scores to the solution of a combinatorial problem, both of shape (..., n).
 Solver = Callable[[Tensor], Tensor]
-#: λ, or what chooses it from the scores and the gradient that comes in.
-Strength = float | Callable[[Tensor, Tensor], float]
-#: Hears of the scores, the gradient that came in and the one that goes out.
-Told = Callable[[Tensor, Tensor, Tensor], None]
 
 
-def _solve(solver: Solver, scores: Tensor) -> Tensor:
-    solution = solver(scores.detach())
-    if not isinstance(solution, Tensor) or solution.shape != scores.shape:
-        came = tuple(solution.shape) if isinstance(solution, Tensor) else type(solution).__name__
-        raise ValueError(
-            f"solver must return a Tensor of the shape of its input, {tuple(scores.shape)}, got {came} "
-            "(it maps costs y to the s that minimises y·s, one entry of s for each of y)"
-        )
-    return solution.detach().to(scores)
+def _checked(solver: Solver) -> Solver:
+    """The solver, whose solution must have the shape of the scores, in their dtype."""
+
+    def solve(scores: Tensor) -> Tensor:
+        solution = solver(scores.detach())
+        if not isinstance(solution, Tensor) or solution.shape != scores.shape:
+            came = tuple(solution.shape) if isinstance(solution, Tensor) else type(solution).__name__
+            raise ValueError(
+                f"solver must return a Tensor of the shape of its input, {tuple(scores.shape)}, got {came} "
+                "(it maps costs y to the s that minimises y·s, one entry of s for each of y)"
+            )
+        return solution.detach().to(scores)
+
+    return solve
 
 
-class _Blackbox(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, scores: Tensor, solver: Solver, lam: Strength, told: Told | None) -> Tensor:
-        solution = _solve(solver, scores)
-        ctx.save_for_backward(scores, solution)
-        ctx.solver, ctx.lam, ctx.told = solver, lam, told
-        return solution
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
-        scores, solution = ctx.saved_tensors
-        with torch.no_grad():
-            lam = ctx.lam(scores, gradient) if callable(ctx.lam) else ctx.lam
-            perturbed = scores + lam * gradient
-            if math.isnan(extremes(perturbed)[0]):  # an overflow on its way to a gradient scaler, which skips the step
-                found = torch.full_like(scores, torch.nan)
-            else:
-                found = (_solve(ctx.solver, perturbed) - solution) / lam
-            if ctx.told is not None:
-                ctx.told(scores, gradient, found)
-        return once(found), None, None, None
-
-
-def differentiate(solver: Solver, lam: Strength, *, told: Told | None = None) -> Callable[[Tensor], Tensor]:
+def differentiate(solver: Solver, lam: Strength) -> Callable[[Tensor], Tensor]:
     r"""Make a solver differentiable: the same values, and Algorithm 1's gradient.
 
     With the incoming gradient g = ∂L/∂s, the backward pass calls the solver once more:
@@ -73,23 +48,35 @@ def differentiate(solver: Solver, lam: Strength, *, told: Told | None = None) ->
     solver : callable, Tensor (...) -> Tensor (...)
         Minimises y·s over a discrete set; returns s of the shape of y, in any dtype.
     lam : float, or callable, (scores, gradient) -> float
-        Strength λ > 0 of the interpolation, in units of a score per unit of gradient; or what chooses it, backward.
-    told : callable, (scores, gradient, result) -> None, optional
-        Hears, backward, what came in and what goes out.
+        Strength λ > 0 of the interpolation, in units of a score per unit of gradient; or a function that chooses it in
+        the backward pass.
+
+    Returns
+    -------
+    callable, Tensor (...) -> Tensor (...)
+        Maps floating-point scores to the solution in their dtype and shape. On a call it raises ValueError if the
+        solver returns another shape, and TypeError if the scores are not floating point.
+
+    Raises
+    ------
+    ValueError
+        For ``lam`` that is not a finite number > 0.
 
     Notes
     -----
-    Returns a callable that maps floating-point scores to the solution in their dtype and shape. Two calls of the
-    solver, one in each direction. The gradient is *not* linear in the incoming one: a loss multiplied by a constant
-    acts like a λ multiplied by it. The losses of :mod:`rankedu.losses` are safe against that; for a ranker of yours
-    that uses this, set ``linear = False``. Explained in chapter 2.
-    Raises ValueError for ``lam`` that is not a finite number > 0; on a call, for a solver that returns another shape;
-    TypeError on a call, for scores that are not floating point.
-    Source: RaMBO Eq. 9; RaMBO Eq. 10; RaMBO Alg. 1.
+    Calls the solver twice, once in each direction. The gradient is *not* linear in the incoming one: a loss multiplied
+    by a constant acts like a λ multiplied by it. The losses of :mod:`rankedu.losses` are safe against that; for a
+    ranker of yours that uses this function, set ``linear = False``. Explained in chapter 2.
 
-    >>> from rankedu.solvers import ranking
+    References
+    ----------
+    RaMBO Eq. 9; RaMBO Eq. 10; RaMBO Alg. 1
+
+    Examples
+    --------
+    >>> import torch, rankedu
     >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
-    >>> ranks = differentiate(ranking, lam=1.0)(scores)
+    >>> ranks = differentiate(rankedu.rank, lam=1.0)(scores)  # ranking minimises y·s over the permutations
     >>> ranks.detach()
     tensor([1., 3., 2.])
     >>> ranks[2].backward()  # make the rank of the last item smaller
@@ -97,10 +84,11 @@ def differentiate(solver: Solver, lam: Strength, *, told: Told | None = None) ->
     tensor([ 1.,  0., -1.])
     """
     lam = lam if callable(lam) else check_lam(lam)
+    solve = _checked(solver)
 
     def differentiable(scores: Tensor) -> Tensor:
         check_floating(scores)
-        solution: Tensor = _Blackbox.apply(scores, solver, lam, told)
+        solution: Tensor = Algorithm1.apply(scores, solve, lam)
         return solution
 
     return differentiable
@@ -125,22 +113,38 @@ def interpolate(solver: Solver, gradient: Tensor, lam: float) -> Callable[[Tenso
     lam : float
         Strength λ > 0 of the interpolation.
 
+    Returns
+    -------
+    callable, Tensor (..., *event) -> Tensor (...)
+        f_λ; autograd gives its gradient (s_λ − s)/λ. On a call it raises ValueError for scores whose last dimensions
+        are not ``event``, or a solver that returns another shape, and TypeError for scores that are not floating point.
+
+    Raises
+    ------
+    ValueError
+        For ``lam`` that is not a finite number > 0.
+    TypeError
+        For a gradient that is not floating point.
+
     Notes
     -----
-    Returns f_λ, a callable, scores to Tensor (...); autograd gives its gradient (s_λ − s)/λ. Two calls of the solver.
-    f_λ(y) ≤ f(y), with equality if and only if s(y) is still a minimiser at y + λc. Explained in chapter 2.
-    Raises ValueError for ``lam`` that is not a finite number > 0; on a call, for scores whose last dimensions are not
-    ``event``, or a solver that returns another shape; TypeError for a gradient, or scores, that are not floating point.
-    Source: RaMBO Eq. 10; RaMBO Alg. 1; RaMBO Fig. 1; RaMBO Sec. 3.2.
+    Calls the solver twice. f_λ(y) ≤ f(y), with equality if and only if s(y) is still a minimiser at y + λc. Explained
+    in chapter 2.
 
-    >>> from rankedu.solvers import ranking
-    >>> smooth = interpolate(ranking, torch.tensor([1.0, 0.0]), lam=1.0)
+    References
+    ----------
+    RaMBO Eq. 10; RaMBO Alg. 1; RaMBO Fig. 1; RaMBO Sec. 3.2
+
+    Examples
+    --------
+    >>> import torch, rankedu
+    >>> smooth = interpolate(rankedu.rank, torch.tensor([1.0, 0.0]), lam=1.0)
     >>> smooth(torch.tensor([[2.0, 0.0], [0.5, 0.0], [-0.5, 0.0], [-2.0, 0.0]]))
     tensor([1.0000, 1.0000, 1.5000, 2.0000])
     """
     lam = check_lam(lam)
     check_floating(gradient, name="gradient")
-    event = gradient.shape
+    event, solve = gradient.shape, _checked(solver)
 
     def interpolation(scores: Tensor) -> Tensor:
         check_floating(scores)
@@ -150,8 +154,8 @@ def interpolate(solver: Solver, gradient: Tensor, lam: float) -> Callable[[Tenso
                 "(gradient holds one number for each entry of one solution)"
             )
         slope = gradient.detach().to(scores)
-        solution = _solve(solver, scores)
-        perturbed = _solve(solver, scores + lam * slope)
+        solution = solve(scores)
+        perturbed = solve(scores + lam * slope)
         # The second form of the equation: no difference of two large sums, and exact where the solver is stable.
         products = slope * perturbed + scores * ((perturbed - solution) / lam)
         return products.sum(dim=tuple(range(-len(event), 0)))

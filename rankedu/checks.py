@@ -21,9 +21,11 @@ __all__ = [
     "as_relevance",
     "check_choice",
     "check_count",
+    "check_embeddings",
     "check_finite",
     "check_flag",
     "check_floating",
+    "check_ids",
     "check_integers",
     "check_k",
     "check_lam",
@@ -31,11 +33,14 @@ __all__ = [
     "check_mask",
     "check_not_nan",
     "check_number",
+    "check_references",
     "check_rows",
     "check_tensor",
     "check_values",
+    "check_weight",
     "check_where",
     "did_you_mean",
+    "refuse_second_derivative",
     "relevant_items",
     "warn_caller",
 ]
@@ -121,13 +126,14 @@ def check_floating(values: Tensor, *, name: str = "scores") -> None:
 
 def check_rows(embeddings: Tensor, name: str) -> None:
     """A matrix of at least one row, each of zeros or of a length that neither over- nor underflows."""
-    check_values(embeddings, name=name)
-    check_floating(embeddings, name=name)
+    if not (isinstance(embeddings, Tensor) and embeddings.is_floating_point() and embeddings.numel()):
+        check_values(embeddings, name=name)
+        check_floating(embeddings, name=name)
     if embeddings.ndim != 2 or not len(embeddings):
         raise ValueError(f"{name} must have shape (n, dim) with n, dim >= 1, got {tuple(embeddings.shape)}")
     values, dtype = embeddings.detach(), torch.promote_types(embeddings.dtype, torch.float32)
     length = torch.linalg.vector_norm(values, dim=1, dtype=dtype)
-    shortest, longest = extremes(length)
+    shortest, longest = torch.stack(torch.aminmax(length)).tolist()
     if shortest >= SHORTEST and longest < math.inf:
         return
     odd = ~(length.isfinite() & (length >= SHORTEST)) & values.any(1)
@@ -138,6 +144,67 @@ def check_rows(embeddings: Tensor, name: str) -> None:
             f"{name} must be finite, with rows of length 0 or from {SHORTEST:g} to {most:.2g}, got {worst:g} in row "
             f"{row} (find what made it: the input, or the network? Or drop the row and its label)"
         )
+
+
+def check_embeddings(embeddings: Tensor, labels: Tensor, *, prefix: str = "") -> Tensor:
+    """A matrix of embeddings, and a label or a path for each row; return the labels as integers."""
+    check_rows(embeddings, f"{prefix}embeddings")
+    if not (isinstance(labels, Tensor) and labels.dtype in INTEGERS and len(labels) == len(embeddings)):
+        labels = _whole_labels(labels, embeddings, prefix)
+    if labels.ndim > 2 or not labels[0].numel() or labels.device != embeddings.device:
+        check_like(labels.flatten(1)[:, 0], embeddings[:, 0], name=f"{prefix}labels", other=f"{prefix}embeddings[:, 0]")
+        raise ValueError(f"{prefix}labels must have shape (n,) or (n, L) with L >= 1, got {tuple(labels.shape)}")
+    least = labels.min().item()
+    if least < -1:
+        raise ValueError(f"{prefix}labels must be >= 0, or -1 for no label, got {least} (number the classes from 0)")
+    return labels
+
+
+def _whole_labels(labels: Tensor, embeddings: Tensor, prefix: str) -> Tensor:
+    """Labels in floating point that are whole numbers, as integers."""
+    name, hint = f"{prefix}labels", "number the classes from 0"
+    check_tensor(labels, name)
+    of_paths = labels.ndim == 2 and labels.shape[1] > 0
+    rows, what = (labels[:, 0], f"{name}[:, 0]") if of_paths else (labels, name)
+    check_like(rows, embeddings[:, 0], name=what, other=f"{prefix}embeddings[:, 0]")
+    if of_paths or not labels.is_floating_point():
+        check_integers(labels, name, hint)
+        return labels
+    check_not_nan(labels, None, name=name, hint=hint)
+    if (labels != labels.round()).any() or not labels.isfinite().all():
+        raise TypeError(f"{name} must be whole numbers, got {labels[labels != labels.round()][:1].tolist()} ({hint})")
+    return labels.long()
+
+
+def check_references(ref_emb: Tensor, ref_labels: Tensor | None, embeddings: Tensor, labels: Tensor) -> Tensor:
+    """References as wide as the embeddings, with labels of the same kind; return these as integers."""
+    if ref_labels is None:
+        raise ValueError("ref_labels must be given with ref_emb, got None (one label for each reference)")
+    ref_labels = check_embeddings(ref_emb, ref_labels, prefix="ref_")
+    if ref_emb.shape[1] != embeddings.shape[1]:
+        raise ValueError(
+            f"ref_embeddings must have shape (batch, {embeddings.shape[1]}), got {tuple(ref_emb.shape)} "
+            "(embeddings and references are compared, so they have one width)"
+        )
+    if ref_labels.shape[1:] != labels.shape[1:]:
+        shape = "(refs,)" if labels.ndim == 1 else f"(refs, {labels.shape[1]})"
+        raise ValueError(
+            f"ref_labels must have shape {shape} as labels do, got {tuple(ref_labels.shape)} "
+            "(both are classes, or both are paths of as many levels)"
+        )
+    return ref_labels
+
+
+def check_ids(ids: Tensor | None, ref_ids: Tensor | None, embeddings: Tensor, ref_emb: Tensor | None) -> None:
+    """One integer for each item, for the references too."""
+    if ids is None or (ref_emb is not None and ref_emb is not embeddings and ref_ids is None):
+        missing = "ids" if ids is None else "ref_ids"
+        raise ValueError(f"{missing} must be given too, got None (ids for queries and references)")
+    for name, values, rows in (("ids", ids, embeddings), ("ref_ids", ref_ids, ref_emb)):
+        if values is not None and rows is not None:
+            check_integers(values, name, "number the items of the data set")
+            if values.shape != rows.shape[:1]:
+                raise ValueError(f"{name} must have shape ({len(rows)},), one for each item, got {tuple(values.shape)}")
 
 
 def check_integers(values: Tensor, name: str, hint: str) -> None:
@@ -187,13 +254,30 @@ def relevant_items(scores: Tensor, relevance: Tensor, where: Tensor | None) -> T
     return positive if where is None else positive & where
 
 
+def check_weight(weight: Tensor, scores: Tensor) -> None:
+    """One finite number >= 0 for each query."""
+    check_tensor(weight, "weight")
+    if weight.shape != scores.shape[:-1]:
+        shape = tuple(scores.shape[:-1])
+        raise ValueError(f"weight must have one number for each query, {shape}, got shape {tuple(weight.shape)}")
+    if not (weight.isfinite() & (weight >= 0)).all():
+        raise ValueError("weight must be finite and >= 0 (0 leaves a query out)")
+
+
 def as_graded(
     values: Tensor, scores: Tensor, where: Tensor | None, *, name: str = "relevance", hint: str = ""
 ) -> Tensor:
-    """Relevance by degrees: a copy in float64, 0 for who takes no part."""
+    """Relevance by degrees: a copy in floating point, 0 for items that do not take part.
+
+    In float64 if the scores or the values are, or are whole numbers that float32 cannot hold; otherwise in float32,
+    which every device has.
+    """
     check_like(values, scores, name=name)
     check_where(where, scores)
-    graded = values.detach().to(torch.float64, copy=True)
+    dtype = torch.promote_types(torch.promote_types(values.dtype, torch.float32), scores.dtype)
+    if values.dtype in (torch.int32, torch.int64) and max(map(abs, extremes(values))) > 1 << 24:
+        dtype = torch.float64
+    graded = values.detach().to(dtype, copy=True)
     if where is not None:
         graded.masked_fill_(~where, 0.0)
     least, most = extremes(graded)
@@ -295,6 +379,26 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("rankedu", "ranklab", "torch")):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def refuse_second_derivative(gradient: Tensor) -> Tensor:
+    """Return a gradient that raises an error if it is differentiated: it has no gradient of its own.
+
+    torch's ``once_differentiable`` raises only if the incoming gradient has a graph, which the one of a plain loss has
+    not. Its second derivative would then be 0, without a word.
+    """
+    passed: Tensor = _Once.apply(gradient, torch.zeros((), device=gradient.device, requires_grad=True))
+    return passed
+
+
+class _Once(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, gradient: Tensor, anchor: Tensor) -> Tensor:
+        return gradient.view_as(gradient)
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> Any:
+        raise RuntimeError("trying to differentiate twice a loss whose gradient has none (use the ranker's own ranks)")
 
 
 def did_you_mean(name: str, known: Iterable[str], *, alike: float = 0.6) -> str:

@@ -6,15 +6,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu._fast.engine import eager
-from rankedu.checks import as_relevance, check_count, check_floating, check_not_nan, check_values
-from rankedu.losses.on_embeddings import check_embeddings
+from rankedu.checks import as_relevance, check_count, check_embeddings, check_floating, check_not_nan, check_values
+from rankedu.losses.base import eager
 
 __all__ = ["EmbeddingMemory", "ScoreMemory"]
 
 
 class _Memory(nn.Module):
-    """The last ``length`` batches, newest first; a batch is a tuple of tensors with one row an item."""
+    """The last ``length`` batches, newest first; a batch is a tuple of tensors with one row per item."""
 
     def __init__(self, length: int) -> None:
         super().__init__()
@@ -61,12 +60,30 @@ class _Memory(nn.Module):
 class ScoreMemory(_Memory):
     """Remember the class scores of the last batches, and rank the current ones among them.
 
-    ``length``, τ, counts batches: an int ≥ 0, else ValueError or TypeError. The *list* grows, along the batch axis:
-    each class ranks (1 + τ) · batch items. The remembered scores have no gradient, and a batch never meets its own
-    copy. Nothing is stored in eval mode, nor where gradients are off. Batches may differ in size, dtype and device; the
-    current batch's are used. O(τ · batch · classes) memory. Explained in chapter 5.
-    Source: RaMBO Sec. 4.3.
+    The *list* grows, along the batch axis: each class ranks (1 + τ) · batch items. The remembered scores have no
+    gradient, and a batch never meets its own copy. Nothing is stored in eval mode, nor where gradients are off. Batches
+    may differ in size, dtype and device; the current batch's are used.
 
+    Parameters
+    ----------
+    length : int
+        τ ≥ 0, in batches.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For a length that is not an int ≥ 0.
+
+    Notes
+    -----
+    O(τ · batch · classes) memory. Explained in chapter 5.
+
+    References
+    ----------
+    RaMBO Sec. 4.3
+
+    Examples
+    --------
     >>> memory = ScoreMemory(length=1)
     >>> _ = memory(torch.tensor([[0.1, 0.2]]), torch.tensor([[True, False]]))
     >>> all_scores, all_relevance = memory(torch.tensor([[0.3, 0.4]]), torch.tensor([[False, True]]))
@@ -74,6 +91,8 @@ class ScoreMemory(_Memory):
     tensor([[0.3000, 0.4000],
             [0.1000, 0.2000]])
     """
+
+    holds = "scores"
 
     @eager
     def forward(self, scores: Tensor, relevance: Tensor) -> tuple[Tensor, Tensor]:
@@ -86,9 +105,24 @@ class ScoreMemory(_Memory):
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Extend a batch by the remembered ones, then remember it.
 
-        Of floating scores, relevance (bool, or 0 and 1) and ``where``, who takes part now and later, all of shape
-        (batch, classes). Returns the three, (batch + remembered, classes) each: the current batch first, with its
-        graph, then the others, newest first. Raises ValueError or TypeError for NaN, or another shape or dtype.
+        Parameters
+        ----------
+        scores : Tensor, shape (batch, classes)
+            Floating point.
+        relevance : Tensor of bool, or of 0 and 1, shape (batch, classes)
+            Which items are relevant to which class.
+        where : Tensor of bool, shape (batch, classes), optional
+            Items that take part, now and later. By default, all.
+
+        Returns
+        -------
+        tuple of Tensor, shape (batch + remembered, classes) each
+            Scores, relevance and where: the current batch first, with its graph, then the others, newest first.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For NaN, or another shape or dtype.
         """
         check_values(scores)
         check_floating(scores)
@@ -105,28 +139,73 @@ class ScoreMemory(_Memory):
 class EmbeddingMemory(_Memory):
     """Remember the embeddings and labels of the last batches, as further items to be retrieved.
 
-    They were made by the network of some steps ago; all else as :class:`ScoreMemory`, but O(τ · batch · dim) memory.
-    ``OnEmbeddings(loss, memory=EmbeddingMemory(3))`` does the rest. Explained in chapter 5.
-    Source: RaMBO Sec. 4.3.
+    They were made by the network of some steps ago; otherwise as :class:`ScoreMemory`, but with O(τ · batch · dim)
+    memory. ``OnEmbeddings(loss, memory=EmbeddingMemory(3))`` does the rest. Explained in chapter 5.
 
+    Parameters
+    ----------
+    length : int
+        τ ≥ 0, in batches.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For a length that is not an int ≥ 0.
+
+    References
+    ----------
+    RaMBO Sec. 4.3
+
+    Examples
+    --------
     >>> memory = EmbeddingMemory(length=3)
     >>> _ = memory(torch.tensor([[1.0, 0.0]]), torch.tensor([5]))
     >>> memory(torch.tensor([[0.0, 1.0], [0.6, 0.8]]), torch.tensor([7, 7]))[1]
     tensor([7, 7, 5])
     """
 
+    holds = "embeddings"
+
     @eager
     def forward(self, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Extend a batch by the remembered ones, in the order of :meth:`ScoreMemory.extend`, then remember it.
+        """Extend a batch by the remembered ones, then remember it: :meth:`extend` without ids."""
+        return self.extend(embeddings, labels)[:2]
 
-        Of embeddings (batch, dim), floating point, and labels, (batch,) classes or (batch, L) paths from root to leaf.
-        Raises ValueError or TypeError for NaN, another shape or dtype, or another width than what is remembered.
+    @eager
+    def extend(
+        self, embeddings: Tensor, labels: Tensor, *, ids: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        """Extend a batch by the remembered ones, then remember it.
+
+        Parameters
+        ----------
+        embeddings : Tensor, shape (batch, dim)
+            Floating point.
+        labels : Tensor of int, shape (batch,) or (batch, L)
+            Classes, or paths from root to leaf.
+        ids : Tensor of int, shape (batch,), optional
+            The identity of each item, so that a loss can leave out its older copies.
+
+        Returns
+        -------
+        tuple of Tensor, with batch + remembered rows each
+            Embeddings, labels and ids (None without ids): the current batch first, with its graph.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For NaN, another shape or dtype, another width than the remembered embeddings, or ids that the remembered
+            batches have not, or the other way round.
         """
-        check_embeddings(embeddings, labels, paths=True)
+        labels = check_embeddings(embeddings, labels)
+        current = (embeddings, labels) if ids is None else (embeddings, labels, ids)
         if self._batches and self._batches[0][1].shape[1:] != labels.shape[1:]:
             raise ValueError(
                 f"memory holds labels of shape {tuple(self._batches[0][1].shape)}, got {tuple(labels.shape)} "
                 "(use another memory for paths of another depth, or call memory.reset() first)"
             )
-        all_embeddings, all_labels = self._extend((embeddings, labels), unit="dimensions")
-        return all_embeddings, all_labels
+        if self._batches and len(self._batches[0]) != len(current):
+            got, held = ("none", "some") if ids is None else ("some", "none")
+            raise ValueError(f"ids must be given for all batches or none, got {got} where the memory holds {held}")
+        found = self._extend(current, unit="dimensions")
+        return (found[0], found[1], None) if ids is None else (found[0], found[1], found[2])

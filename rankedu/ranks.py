@@ -1,16 +1,17 @@
 r"""Ranks: the staircase that the book differentiates.
 
-Everything here follows from one stable sort: ranks are counts of items seen so far, going down the sorted list.
+Everything follows from one sort of each row, :func:`order`. It is the one place that was written for speed: on a CPU a
+score, its place among ties and its position are packed into one integer, and NumPy sorts integers several times faster
+than torch sorts floats.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu._fast import packed
-from rankedu._fast.switch import READABLE
 from rankedu.checks import (
     check_choice,
     check_count,
@@ -24,76 +25,47 @@ from rankedu.checks import (
 
 __all__ = ["outranking_negatives", "rank", "rank_among", "where_of"]
 
-MANY = 8192  # scores from which packed keys are worth their overhead
-
-
-class Descending(NamedTuple):
-    """The items of every row from the best to the worst, ties by position."""
-
-    item: Tensor  # (..., n) int64: which item stands at each place
-    first: Tensor  # (..., n) bool: does a group of tied items begin at this place?
-
-    def arrange(self, values: Tensor) -> Tensor:
-        """From the items' order to the sorted one."""
-        return values.gather(-1, self.item)
-
-    def restore(self, values: Tensor) -> Tensor:
-        """From the sorted order back to the items'."""
-        return torch.empty_like(values).scatter_(-1, self.item, values)
-
-    def at_first(self, counts: Tensor) -> Tensor:
-        """Give every place the (never decreasing) count found at the first place of its tied group."""
-        return counts.masked_fill(~self.first, 0).cummax(-1).values
-
-    def at_last(self, counts: Tensor) -> Tensor:
-        """Give every place the (never decreasing) count found at the last place of its tied group."""
-        last = torch.ones_like(self.first)
-        last[..., :-1] = self.first[..., 1:]
-        top = torch.iinfo(counts.dtype).max
-        return counts.masked_fill(~last, top).flip(-1).cummin(-1).values.flip(-1)
-
-
-def _check(scores: Tensor, where: Tensor | None, name: str) -> None:
-    check_values(scores, name=name)
-    check_where(where, scores, other=name)
-    check_not_nan(scores, where, name=name)
-
-
-def descending(scores: Tensor, where: Tensor | None = None, *, name: str = "scores") -> Descending:
-    """Check the scores and sort them; items outside ``where`` stand anywhere (NaN: first), so do not count them."""
-    _check(scores, where, name)
-    values = scores.detach()
-    if values.is_floating_point():
-        values = values + 0.0  # -0.0 becomes 0.0, so that the two tie on every device
-    values, item = values.sort(dim=-1, descending=True, stable=True)
-    first = torch.ones_like(values, dtype=torch.bool)
-    torch.ne(values[..., 1:], values[..., :-1], out=first[..., 1:])
-    return Descending(item, first)
+BLOCK = 1 << 16  # scores that are packed and sorted together: their temporaries stay in the cache
+HALF = (torch.float16, torch.bfloat16)
 
 
 def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") -> Tensor:
-    r"""Rank every item of a row; the largest score has rank 1.
+    r"""Rank the items of each row; the largest score has rank 1.
 
     .. math:: \mathbf{rk}(\mathbf{y})_i = 1 + |\{j : y_j > y_i\}|
 
     Parameters
     ----------
     scores : Tensor, shape (..., n)
-        float16, bfloat16, float32, float64 or integer; larger is better. Infinities are allowed, -0.0 ties with 0.0.
+        float16, bfloat16, float32, float64 or integer; larger is better. Infinities are allowed, −0.0 ties with 0.0.
     where : Tensor of bool, shape (..., n), optional
-        Items that take part. What stands in the others, NaN included, does not matter. Default: all.
+        Items that take part. The scores of the others do not matter, NaN included. By default, all take part.
     ties : {"ordinal", "min", "max"}
-        Equal scores are ranked by position, which gives a permutation (Eq. 1), or all get the best ("min": Eq. 2 to
-        the letter) or the worst ("max") of the ranks that they occupy.
+        "ordinal" ranks equal scores by position, which gives a permutation (Eq. 1). "min" gives them the best of the
+        ranks that they occupy (Eq. 2 to the letter), "max" the worst.
+
+    Returns
+    -------
+    Tensor of int64, shape (..., n)
+        Ranks from 1; 0 outside ``where``.
+
+    Raises
+    ------
+    ValueError
+        For NaN, n = 0, a ``where`` of another shape, or an unknown ``ties``.
+    TypeError
+        For scores that are neither floating point nor integer, or a ``where`` that is not bool.
 
     Notes
     -----
-    Returns Tensor of int64, shape (..., n): ranks from 1; 0 outside ``where``. O(n log n): one stable sort in the
-    scores' own dtype, so no order is lost. Explained in chapter 1.
-    Raises ValueError for NaN, n = 0, a ``where`` of another shape, or an unknown ``ties``; TypeError for scores that
-    are neither floating point nor integer, or a ``where`` that is not bool.
-    Source: RaMBO Eq. 1; RaMBO Eq. 2.
+    O(n log n): one sort in the scores' own precision. Explained in chapter 1.
 
+    References
+    ----------
+    RaMBO Eq. 1; RaMBO Eq. 2
+
+    Examples
+    --------
     >>> scores = torch.tensor([0.5, 0.9, 0.5, 0.1])
     >>> rank(scores)
     tensor([2, 1, 3, 4])
@@ -103,35 +75,61 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
     tensor([1, 0, 2, 3])
     """
     check_choice(ties, ("ordinal", "min", "max"), name="ties")
+    check_values(scores)
+    check_where(where, scores)
+    check_not_nan(scores, where)
     if ties == "ordinal":
-        _check(scores, where, "scores")
-        return ranked(scores, where)
-    order = descending(scores, where)
-    takes_part = torch.ones_like(order.first) if where is None else order.arrange(where)
-    counts = takes_part.cumsum(-1)  # how many stand here or above
-    counts = order.at_first(counts - takes_part.long()) + 1 if ties == "min" else order.at_last(counts)
-    return order.restore(counts * takes_part)
-
-
-def ranked(scores: Tensor, where: Tensor | None) -> Tensor:
-    """Rank checked scores, ties by position."""
-    if scores.numel() >= MANY and not READABLE.get() and packed.packable(scores):
-        n = scores.shape[-1]
-        mask = None if where is None else where.reshape(-1, n).numpy()
-        return torch.from_numpy(packed.ranks(scores.detach().reshape(-1, n).numpy(), mask)).view(scores.shape)
-    item = (scores.detach() + 0).argsort(dim=-1, descending=True, stable=True)  # -0.0 becomes 0.0, as above
-    takes_part = torch.ones_like(item) if where is None else where.gather(-1, item)
-    counts = takes_part.cumsum(-1) * takes_part
-    return torch.empty_like(counts).scatter_(-1, item, counts)
+        ranks = ordinal(scores, where).long()
+        return ranks if where is None else ranks.masked_fill_(~where, 0)
+    item = order(scores, where)
+    ordered = scores.detach().gather(-1, item)
+    new = torch.ones_like(item, dtype=torch.bool)  # does a group of tied items begin at this place?
+    torch.ne(ordered[..., 1:], ordered[..., :-1], out=new[..., 1:])
+    if where is not None:
+        new |= ~where.gather(-1, item)
+    place = torch.arange(1, item.shape[-1] + 1, device=item.device).expand_as(item)
+    if ties == "min":
+        place = place.masked_fill(~new, 0).cummax(-1).values
+    else:
+        last = torch.ones_like(new)
+        last[..., :-1] = new[..., 1:]
+        place = place.masked_fill(~last, item.shape[-1]).flip(-1).cummin(-1).values.flip(-1)
+    ranks = torch.empty_like(item).scatter_(-1, item, place)
+    return ranks if where is None else ranks.masked_fill_(~where, 0)
 
 
 def rank_among(scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-    r"""Rank each member among the members only: :math:`\mathbf{rk}(\mathbf{y}^+)`; 0 for all others.
+    r"""Rank each member among the members only: :math:`\mathbf{rk}(\mathbf{y}^+)`.
 
-    For :math:`\mathbf{y}^+` the members, bool of shape (..., n), are the relevant items. All else as :func:`rank`, ties
-    by position and errors included. Explained in chapter 7.
-    Source: RaMBO Eq. 17; RaMBO Eq. 21.
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        As for :func:`rank`.
+    members : Tensor of bool, shape (..., n)
+        For :math:`\mathbf{y}^+`, the relevant items.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. By default, all.
 
+    Returns
+    -------
+    Tensor of int64, shape (..., n)
+        1 for the best member, 0 outside the members.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`rank`, and for members of another shape or dtype.
+
+    Notes
+    -----
+    O(n log n). Ties are broken by position. Explained in chapter 7.
+
+    References
+    ----------
+    RaMBO Eq. 17; RaMBO Eq. 21
+
+    Examples
+    --------
     >>> rank_among(torch.tensor([0.9, 0.1, 0.5]), torch.tensor([True, False, True]))
     tensor([1, 0, 2])
     """
@@ -146,10 +144,35 @@ def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | N
 
     .. math:: r_i = \mathbf{rk}(\mathbf{y})_i - \mathbf{rk}(\mathbf{y}^+)_i
 
-    Of scores and relevance, bool or 0 and 1, (..., n) each: int64, (..., n), 0 for all irrelevant items. For a margin,
-    shift the scores first (Eq. 14). All else as :func:`rank`, ties by position included. Explained in chapter 7.
-    Source: RaMBO Eq. 17.
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        As for :func:`rank`. For a margin, shift them first (Eq. 14).
+    relevance : Tensor of bool, or of 0 and 1, shape (..., n)
+        Which items are relevant.
+    where : Tensor of bool, shape (..., n), optional
+        Items that take part. By default, all.
 
+    Returns
+    -------
+    Tensor of int64, shape (..., n)
+        0 for the irrelevant items.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :func:`rank`, and for a relevance of another shape, or neither 0 nor 1.
+
+    Notes
+    -----
+    Ties are broken by position. Explained in chapter 7.
+
+    References
+    ----------
+    RaMBO Eq. 17
+
+    Examples
+    --------
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.6])
     >>> outranking_negatives(scores, torch.tensor([False, True, False, True]))
     tensor([0, 1, 0, 2])
@@ -159,12 +182,33 @@ def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | N
 
 
 def where_of(lengths: Tensor | Sequence[int], n: int | None = None) -> Tensor:
-    """Mark who takes part in lists of different lengths: of each padded row the first so many, (..., n) bool.
+    """Mark the items that take part in padded lists of different lengths: the first of each row.
 
-    ``lengths``, (...), are ints from 0 to ``n``, by default the largest of them. What is padded with does not matter.
-    O(queries · n). Explained in chapter 1. Raises TypeError for lengths that are no ints; ValueError for
-    negative ones, or longer ones than n.
+    Parameters
+    ----------
+    lengths : Tensor of int, shape (...), or sequence of int
+        How many items each list has, ≥ 0.
+    n : int, optional
+        The length of the padded lists. By default, the largest of ``lengths``.
 
+    Returns
+    -------
+    Tensor of bool, shape (..., n)
+        True for the items of the lists, False for the padding.
+
+    Raises
+    ------
+    ValueError
+        For negative lengths, or lengths above ``n``.
+    TypeError
+        For lengths that are not integers.
+
+    Notes
+    -----
+    The values in the padding do not matter. Explained in chapter 1.
+
+    Examples
+    --------
     >>> where_of([2, 3])
     tensor([[ True,  True, False],
             [ True,  True,  True]])
@@ -180,3 +224,120 @@ def where_of(lengths: Tensor | Sequence[int], n: int | None = None) -> Tensor:
     if sizes.numel() and int(sizes.min()) < 0:
         raise ValueError(f"lengths must be >= 0, got {int(sizes.min())} (how many items each list has)")
     return torch.arange(n, device=sizes.device) < sizes.unsqueeze(-1)
+
+
+# ------------------------------------------------------------------------------------- what rankers and losses build on
+
+
+def ordinal(scores: Tensor, where: Tensor | None = None, last: Tensor | None = None) -> Tensor:
+    """Rank checked scores, in floating point that counts exactly; ``last`` and ties as in :func:`order`.
+
+    Items outside ``where`` have ranks behind all others.
+    """
+    item = order(scores, where, last)
+    n = item.shape[-1]
+    dtype = torch.float64 if n > 1 << 24 or scores.dtype == torch.float64 else torch.float32
+    place = torch.arange(1, n + 1, dtype=dtype, device=item.device).expand_as(item)
+    return torch.empty(item.shape, dtype=dtype, device=item.device).scatter_(-1, item, place)
+
+
+def order(scores: Tensor, where: Tensor | None = None, last: Tensor | None = None) -> Tensor:
+    """List the items of each row from the best to the worst, shape (..., n) int64; those outside ``where`` at the end.
+
+    Tied items go by ``last``, bool or a number from 0, ascending, and then by position.
+    """
+    scores = scores.detach()
+    scores = scores.float() if scores.dtype in HALF else scores
+    n = scores.shape[-1]
+    few = last is None or last.dtype == torch.bool or (last.dtype == torch.int16 and n < 1 << 16)
+    if not (few and n < 1 << 31 and scores.dtype == torch.float32 and scores.device.type == "cpu"):
+        if where is not None:
+            least = -torch.inf if scores.is_floating_point() else torch.iinfo(scores.dtype).min
+            scores = scores.masked_fill(~where, least)
+            last = (torch.zeros_like(where) if last is None else last).int().masked_fill_(~where, (1 << 31) - 1)
+        scores = scores + 0  # -0.0 becomes 0.0
+        if last is None:
+            return scores.argsort(dim=-1, descending=True, stable=True)
+        first = last.argsort(dim=-1, stable=True)
+        return first.gather(-1, scores.gather(-1, first).argsort(dim=-1, descending=True, stable=True))
+    # The bits of the score, then `last`, then the position, in one int64 that sorts as they do.
+    rows = scores.reshape(-1, n).numpy()
+    flags = None if last is None else last.reshape(-1, n).numpy()
+    mask = None if where is None else where.reshape(-1, n).numpy()
+    bits_of_place = 16 if flags is not None and flags.dtype == np.int16 else 31
+    keys, height = np.empty(rows.shape, np.int64), max(1, BLOCK // n)
+    for top in range(0, len(rows), height):
+        for left in range(0, n, BLOCK):
+            block = slice(top, top + height), slice(left, left + BLOCK)
+            bits = (rows[block] + np.float32(0)).view(np.int32)  # -0.0 becomes 0.0
+            high = ~(bits ^ ((bits >> 31) & 0x7FFFFFFF))  # integers in the opposite order of the floats
+            if mask is not None:
+                np.copyto(high, 0x7FFFFFFF, where=~mask[block])  # behind all others
+            key = np.left_shift(high, 32, out=keys[block], dtype=np.int64)
+            place = np.arange(left, left + key.shape[1])
+            if flags is None:
+                key |= place
+            elif flags.dtype == np.bool_:
+                key |= np.where(flags[block], place | 1 << bits_of_place, place)
+            else:
+                key |= (flags[block].astype(np.int64) << bits_of_place) | place
+        key = keys[top : top + height]
+        key.sort(axis=-1)  # vectorised, unlike torch's sort and any argsort
+        key &= (1 << bits_of_place) - 1
+    return torch.from_numpy(keys).view(scores.shape)
+
+
+class Relevant(NamedTuple):
+    """The relevant items of each query: a table with a column for each of them, padded to the longest list."""
+
+    item: Tensor  # (q, m) int64: the position of each relevant item in its row; padding repeats the first one
+    real: Tensor  # (q, m) bool: False for padding
+    share: Tensor  # (q, m) float: the share of an item in the relevance of its query; 0 for padding
+    members: Tensor  # (q, n) bool: all relevant items
+    grade: Tensor | None = None  # (q, n) int: 0 for the largest relevance of a query, then 1, …; G for irrelevance
+    drop: Tensor | None = None  # (q, G) float: by how much the share falls from each grade to the next
+
+    def pick(self, values: Tensor) -> Tensor:
+        """Of values of all items, (q, n), those of the relevant ones, (q, m)."""
+        return values.gather(-1, self.item)
+
+
+def h_rank(scores: Tensor, relevant: Relevant, *, ties: str) -> tuple[Tensor, Tensor]:
+    r"""Rank each relevant item among the items of its grade or better, and compute its H-rank; no gradient.
+
+    H-rank is the weighted sum of ranks within nested sets, :math:`\sum_{t: r_t \le rel(k)} (r_t - r_{t-1}) rk_t(k)`.
+    One sort does for all of these sets: a rank within a set is how many of its members have been seen so far.
+
+    Parameters
+    ----------
+    scores : Tensor, shape (q, m)
+        Those of the relevant items.
+    relevant : Relevant
+        With grades.
+    ties : {"against", "for"}
+        "against" puts the less relevant of two tied items first, as a vanishing margin would. "for" puts the more
+        relevant one first, and tied items of one grade count each other, H(0) = 1.
+
+    Returns
+    -------
+    tuple of Tensor, shape (q, m)
+        The rank among the items that are at least as relevant, and H-rank.
+    """
+    assert relevant.grade is not None and relevant.drop is not None
+    grade, drop, groups = relevant.pick(relevant.grade), relevant.drop, relevant.drop.shape[-1]
+    item = order(scores, relevant.real, grade if ties == "for" else groups - 1 - grade)
+    sorted_grade = grade.gather(-1, item).masked_fill(~relevant.real.gather(-1, item), groups)
+    last = None
+    if ties == "for":  # the last place of those that tie in score and grade
+        values = scores.detach().gather(-1, item)
+        same = (values[:, 1:] == values[:, :-1]) & (sorted_grade[:, 1:] == sorted_grade[:, :-1])
+        places = torch.arange(item.shape[-1], device=item.device).expand_as(item).clone()
+        places[:, :-1].masked_fill_(same, item.shape[-1])
+        last = places.flip(-1).cummin(-1).values.flip(-1)
+    own, total = torch.zeros_like(scores), torch.zeros_like(scores)
+    for g in range(groups):
+        seen = (sorted_grade <= g).cumsum(-1)
+        seen = (seen if last is None else seen.gather(-1, last)).to(scores.dtype)
+        own += seen * (sorted_grade == g)
+        total += drop[:, g, None] * seen * (sorted_grade <= g)
+    return tuple(torch.zeros_like(scores).scatter_(-1, item, found) for found in (own, total))  # type: ignore[return-value]

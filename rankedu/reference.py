@@ -194,6 +194,15 @@ def shift_by_margin(y, relevant, margin):
     return [score - margin / 2 if r else score + margin / 2 for score, r in zip(y, relevant)]
 
 
+def against(y, relevant):
+    """The same list, reordered so that ties go against the relevant items, as after a vanishing margin.
+    >>> against([0.5, 0.5], [True, False])
+    ([0.5, 0.5], [False, True])
+    """
+    items = sorted(range(len(y)), key=lambda i: relevant[i])
+    return [y[i] for i in items], [relevant[i] for i in items]
+
+
 def loss_at_k(y, relevant, k):
     """L@K: the share of relevant items that k irrelevant ones outrank (Eq. 16, 18)."""
     return mean(ratio(negatives >= k, 1, y) for negatives, r in zip(outranking_negatives(y, relevant), relevant) if r)
@@ -208,6 +217,7 @@ def recall_loss(y, relevant, W):
     >>> recall_loss(y, relevant, W_log)  # (log 2 + log 3) / 2
     0.8958797346140275
     """
+    y, relevant = against(y, relevant)
     return mean(W(negatives) for negatives, r in zip(outranking_negatives(y, relevant), relevant) if r)
 
 
@@ -224,13 +234,13 @@ def W_loglog(k):
 def mean_average_precision_loss(scores, relevant):
     """1 - mAP of scores by item and class: each class is a query (Eq. 6 and 22)."""
     classes = zip(zip(*scores), zip(*relevant))
-    return 1 - mean(average_precision(y, r) for y, r in classes if any(r))
+    return 1 - mean(average_precision(y, r, "pessimistic") for y, r in classes if any(r))
 
 
 def class_agnostic_loss(scores, relevant):
     """1 - APC: the scores of all classes in one list, class after class (Eq. 23)."""
     y, r = ([value for column in zip(*table) for value in column] for table in (scores, relevant))
-    return 1 - average_precision(y, r)
+    return 1 - average_precision(y, r, "pessimistic")
 
 
 # --------------------------------------------------------------------------- soft ranks
@@ -458,12 +468,12 @@ def identity_gradient(y, incoming, project="mean"):
 
 
 def recall_at_k_surrogate(y, relevant, k, temperature, ranker=rank):
-    """The share of the first k that is relevant, of as many as there can be; a rank of k itself counts one half.
+    """The share of the first k that is relevant, of as many as there can be, at most 1; a rank of k counts one half.
     >>> recall_at_k_surrogate([0.9, 0.8, 0.7], [True, True, False], k=1, temperature=0.01)
     0.5
     """
     inside = [sigmoid((k - place) / temperature) for place, r in zip(ranker(y), relevant) if r]
-    return sum(inside) / min(k, len(inside)) if inside else math.nan
+    return min(sum(inside) / min(k, len(inside)), 1) if inside else math.nan
 
 
 # sum over pairs G_i > G_j of |ΔNDCG_ij| log2(1 + exp((y_j - y_i) / τ))           Burges et al., 2006; Wang et al., 2018

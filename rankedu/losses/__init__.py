@@ -1,4 +1,4 @@
-"""Losses: the formula of a metric applied to a ranker, averaged over the queries that have a positive."""
+"""Losses: the formula of a metric applied to a ranker, averaged over the queries that have a relevant item."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from rankedu.losses.calibration import CalibrationLoss, ROADMAPLoss
     from rankedu.losses.clustering import ClusterLoss
     from rankedu.losses.fast_ap import FastAPLoss
-    from rankedu.losses.hierarchical import HAPLoss, HAPPIERLoss
+    from rankedu.losses.happier import HAPPIERLoss
+    from rankedu.losses.hierarchical import HAPLoss
     from rankedu.losses.margin import shift_by_margin
     from rankedu.losses.ndcg import NDCGLoss
     from rankedu.losses.on_embeddings import OnEmbeddings
@@ -24,7 +25,8 @@ else:
             "calibration": "CalibrationLoss ROADMAPLoss",
             "clustering": "ClusterLoss",
             "fast_ap": "FastAPLoss",
-            "hierarchical": "HAPLoss HAPPIERLoss",
+            "happier": "HAPPIERLoss",
+            "hierarchical": "HAPLoss",
             "margin": "shift_by_margin",
             "ndcg": "NDCGLoss",
             "on_embeddings": "OnEmbeddings",

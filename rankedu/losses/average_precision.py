@@ -2,11 +2,12 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
-from rankedu._fast.engine import eager
 from rankedu.checks import check_number, check_values
-from rankedu.losses.base import RankLoss, no_positives, positives
+from rankedu.losses.base import RankLoss, at_unit_weight, check_lists, eager, no_positives
+from rankedu.rankers.base import wide
 from rankedu.rankers.sigmoid import SigmoidRanker
 from rankedu.rankers.supremum import SupremumRanker
 
@@ -22,22 +23,32 @@ class APLoss(RankLoss):
     ranker : Ranker
         Maps scores to ranks, also among some of the items: ``BlackboxRanker(lam=4.0)`` makes this RaMBO's loss.
     margin : float
-        α ≥ 0: relevant scores are lowered, all others raised by α/2 before they are ranked.
+        α ≥ 0: relevant scores are lowered and all others raised by α/2 before they are ranked.
     within_grad : bool
-        Let the gradient flow through :math:`\mathbf{rk}(\mathbf{y}^+)` too. The paper does not say, the released code
-        stops it, and so does the default. Soft rankers usually want True.
+        Let the gradient flow through :math:`\mathbf{rk}(\mathbf{y}^+)` too. The paper does not say; the released code
+        stops it, and so does the default. Soft rankers usually need True.
     reduction : {"mean", "sum", "none"}
-        The mean over queries, as many times that as there are queries with a relevant item, or the loss of each query,
-        one at a time. Their gradients are as proportional as their values: a blackbox ranker has λ/Q in all three.
+        The mean over the queries with a relevant item, their sum, or the loss of each query. A blackbox ranker takes
+        the same steps in all three, those of the mean.
+
+    Raises
+    ------
+    ValueError
+        For a margin that is not a finite number ≥ 0, or an unknown reduction.
+    TypeError
+        For a ranker that is not one of :mod:`rankedu.rankers`.
 
     Notes
     -----
-    O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. Ties go by position. The gradient is made with the value:
-    w times the loss has w times the gradient. Of float32 scores on a CPU one list may have 10⁸, at about 15 bytes a
-    score and 180 for each relevant one beyond scores and labels. Explained in chapter 8.
-    Raises ValueError for a margin that is not a finite number ≥ 0; TypeError for a ranker that is none.
-    Source: RaMBO Eq. 15; RaMBO Eq. 21; RaMBO Eq. 22; RaMBO Tab. 6.
+    O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. With exact ranks ties are broken against the relevant
+    item, which is the limit of a vanishing margin. w times the loss has w times the gradient. Explained in chapter 8.
 
+    References
+    ----------
+    RaMBO Eq. 15; RaMBO Eq. 21; RaMBO Eq. 22; RaMBO Tab. 6
+
+    Examples
+    --------
     >>> import torch
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
@@ -61,13 +72,32 @@ class SmoothAPLoss(APLoss):
               \frac{1 + \sum_{j \in \mathrm{rel},\, j \ne k} \sigma\bigl(\frac{y_j - y_k}{\tau}\bigr)}
               {1 + \sum_{j \ne k} \sigma\bigl(\frac{y_j - y_k}{\tau}\bigr)}
 
-    It is ``APLoss(SigmoidRanker(temperature), within_grad=True)`` under the name by which it is known; the temperature
-    τ is > 0, in units of a score, else ValueError. ``reduction`` as in :class:`APLoss`. O(p n) time for the p positives
-    of all queries and their n candidates each; memory as for the scores. Tied items share the mean of their ranks. The
-    released code counts the query as its own positive: that is ``OnEmbeddings(SmoothAPLoss(), exclude_self=False)``.
-    Explained in chapter 9.
-    Source: Smooth-AP supp. Tab. S1.
+    It is ``APLoss(SigmoidRanker(temperature), within_grad=True)`` under the name by which it is known.
 
+    Parameters
+    ----------
+    temperature : float
+        τ > 0, in units of a score.
+    reduction : {"mean", "sum", "none"}
+        As in :class:`APLoss`.
+
+    Raises
+    ------
+    ValueError
+        For a temperature that is not a finite number > 0.
+
+    Notes
+    -----
+    O(p n) time for the p relevant items of all queries and their n candidates each; memory as for the scores. Tied
+    items share the mean of their ranks. The released code counts the query as its own relevant item, which is
+    ``OnEmbeddings(SmoothAPLoss(), exclude_self=False)``. Explained in chapter 9.
+
+    References
+    ----------
+    Smooth-AP supp. Tab. S1
+
+    Examples
+    --------
     >>> import torch
     >>> scores = torch.tensor([0.5, 0.49, 0.0], requires_grad=True)
     >>> loss = SmoothAPLoss(temperature=0.01)(scores, torch.tensor([False, True, False]))
@@ -89,11 +119,31 @@ class SupAPLoss(APLoss):
               {\mathrm{rank}^{+}(k) + \sum_{j \in \Omega^-} \mathrm{step}(s_j - s_k)}
 
     The ranks among the relevant items are exact and have no gradient. With a setting that keeps the bound, and without
-    ties, L is at least the true 1 − AP. It is ``APLoss(SupremumRanker())``, with the parameters, ties and errors of
-    :class:`~rankedu.rankers.SupremumRanker`; ``SupAPLoss(**PRESETS["roadmap"])`` is the published one. O(p n) time;
-    ``reduction`` as in :class:`APLoss`. Explained in chapter 14.
-    Source: HAPPIER Sec. 3.2.
+    ties, L is at least the true 1 − AP. It is ``APLoss(SupremumRanker())``; ``SupAPLoss(**PRESETS["roadmap"])`` is the
+    published one.
 
+    Parameters
+    ----------
+    temperature, slope, delta, offset, start
+        As in :class:`~rankedu.rankers.SupremumRanker`.
+    reduction : {"mean", "sum", "none"}
+        As in :class:`APLoss`.
+
+    Raises
+    ------
+    ValueError
+        As :class:`~rankedu.rankers.SupremumRanker`.
+
+    Notes
+    -----
+    O(p n) time, as :class:`SmoothAPLoss`. Explained in chapter 14.
+
+    References
+    ----------
+    HAPPIER Sec. 3.2
+
+    Examples
+    --------
     >>> import torch
     >>> loss = SupAPLoss()
     >>> scores = torch.tensor([0.75, 0.5, 0.25], requires_grad=True)
@@ -135,13 +185,22 @@ class MAPLoss(nn.Module):
     class_agnostic_weight : float
         w in [0, 1]. The default makes the ratio mAP : APC the paper's 2 : 1.
 
+    Raises
+    ------
+    ValueError, TypeError
+        As :class:`APLoss`, and for a weight outside [0, 1] or a memory that is not a `ScoreMemory`.
+
     Notes
     -----
-    O(m log m) for m scores, with the blackbox ranker. Ties go by position, in the second term class after class.
-    Algorithm 1 sees L as printed: its step is λ (1 − w) times the gradient of the first term, λ w times the second's.
-    Explained in chapter 8. Raises as :class:`APLoss`; also for a weight outside [0, 1] and a memory that is none.
-    Source: RaMBO Eq. 6; RaMBO Eq. 22; RaMBO Eq. 23.
+    O(m log m) for m scores, with the blackbox ranker. Algorithm 1 sees L as printed: its step is λ (1 − w) times the
+    gradient of the first term, and λ w times the gradient of the second. Explained in chapter 8.
 
+    References
+    ----------
+    RaMBO Eq. 6; RaMBO Eq. 22; RaMBO Eq. 23
+
+    Examples
+    --------
     >>> import torch
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([[0.9, 0.1], [0.4, 0.3], [0.2, 0.8]])  # three items, two classes
@@ -160,7 +219,7 @@ class MAPLoss(nn.Module):
         within_grad: bool = False,
     ) -> None:
         super().__init__()
-        if memory is not None and not callable(getattr(memory, "extend", None)):
+        if memory is not None and getattr(memory, "holds", None) != "scores":
             raise TypeError(f"memory must be a ScoreMemory, got {memory!r} (e.g. ScoreMemory(length=7))")
         hint = "the share of APC: 1/3 makes mAP : APC = 2 : 1"
         weight = check_number(class_agnostic_weight, "class_agnostic_weight", least=0, most=1, hint=hint)
@@ -173,10 +232,26 @@ class MAPLoss(nn.Module):
 
     @eager
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of items scored for every class: scores and relevance (..., batch, classes).
+        """Compute the loss of a batch of items that are scored for every class.
 
-        An item may belong to any number of classes. The mean is over the classes that have a positive. All else as
-        :meth:`APLoss.forward` and :meth:`rankedu.memory.ScoreMemory.extend`; ValueError for scores of one dimension.
+        Parameters
+        ----------
+        scores : Tensor, shape (..., batch, classes)
+            Floating point; larger is better.
+        relevance : Tensor of bool, or of 0 and 1, shape (..., batch, classes)
+            An item may belong to any number of classes.
+        where : Tensor of bool, shape (..., batch, classes), optional
+            Items that take part in the list of a class. By default, all.
+
+        Returns
+        -------
+        Tensor, shape ()
+            The mean is over the classes that have a relevant item.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`APLoss.forward`, and for scores of one dimension.
         """
         check_values(scores)
         if scores.ndim < 2:
@@ -188,12 +263,28 @@ class MAPLoss(nn.Module):
                 f"relevance must have the shape of scores, {tuple(scores.shape)}, got {tuple(relevance.shape)} "
                 f"(of class ids make it by torch.nn.functional.one_hot(labels, {scores.shape[-1]}))"
             )
-        positive, _ = positives(scores, relevance, where)
+        positive, _, most = check_lists(scores, relevance, where)
         if self.memory is not None:
             scores, positive, where = self.memory.extend(scores, positive, where=where)
-        if not positive.any():
+        if not (most or positive.any()):
             return no_positives(scores)
-        by_class = [None if x is None else x.transpose(-1, -2) for x in (scores, positive, where)]
-        in_one_list = [None if x is None else x.flatten(-2) for x in by_class]
-        mean, weight = self.average_precision.mean, self.class_agnostic_weight
-        return mean(*by_class, weight=1 - weight) + mean(*in_one_list, weight=weight)  # type: ignore[arg-type]
+        scores = wide(scores)
+        everything = torch.ones(1, dtype=torch.bool, device=scores.device)
+
+        def loss(flat: Tensor) -> Tensor:
+            tables = [None if x is None else x.transpose(-1, -2) for x in (flat.view_as(scores), positive, where)]
+            lists = [None if x is None else x.flatten(-2) for x in tables]
+            w = self.class_agnostic_weight
+            return ((1 - w) * self._mean(*tables) + w * self._mean(*lists)).view(1)  # type: ignore[arg-type]
+
+        here = None if where is None else where.reshape(1, -1)
+        rows = scores.reshape(1, -1)
+        linear = self.average_precision.ranker.linear
+        return (loss(rows) if linear else at_unit_weight(loss, rows, everything, here)).sum()
+
+    def _mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
+        """The mean AP loss of the lists that have a relevant item."""
+        shape, count = (-1, scores.shape[-1]), positive.sum(-1)
+        ap, where = self.average_precision, None if where is None else where.reshape(shape)
+        relevant = ap.relevant(positive.reshape(shape), int(count.max()), scores.dtype)
+        return ap.reduce(ap.of_scores(scores.reshape(shape), relevant, where).view_as(count), count > 0, None)

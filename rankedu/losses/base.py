@@ -1,86 +1,91 @@
-"""What all losses have in common.
+"""What all losses have in common: one way from scores to a value.
 
-The way of the scores: :meth:`ScoreLoss.forward` checks them, :meth:`RankLoss.mean` says what a positive adds to the
-loss, and `rankedu._fast.engine` ranks and sums up, by the ranker's definition or faster. The gradient is made on the
-way, at weight 1; backward it is only multiplied.
+`ScoreLoss.forward` checks scores and relevance at the door and brings them into rows, one query per row. A subclass
+computes one value per query. The gradient of a ranker that is not linear is taken here, at unit weight.
 """
 
-from typing import Any
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rankedu._fast.engine import by_definition, eager, loss_of_positives
-from rankedu._fast.gradient import Part, wanted, with_gradient
-from rankedu._fast.tiles import tile_size
-from rankedu.checks import check_choice, check_flag, check_floating, check_not_nan, relevant_items, warn_caller
-from rankedu.losses.margin import check_margin
+from rankedu.checks import (
+    check_choice,
+    check_flag,
+    check_floating,
+    check_not_nan,
+    check_number,
+    check_weight,
+    refuse_second_derivative,
+    relevant_items,
+    warn_caller,
+)
 from rankedu.rankers.base import Ranker, wide
+from rankedu.ranks import Relevant
 
-# The functions are for losses of others that bring their gradient along: see `lab/ranklab/contestants`.
-__all__ = [
-    "NoPositivesWarning",
-    "RankLoss",
-    "ScoreLoss",
-    "by_definition",
-    "eager",
-    "tile_size",
-    "wanted",
-    "with_gradient",
-]
+Forward = TypeVar("Forward", bound=Callable[..., Any])
 
 
 class NoPositivesWarning(UserWarning):
     """No query of the batch has a relevant item, so the loss is 0."""
 
 
-def check_ranker(ranker: Any) -> Ranker:
-    """One of rankedu.rankers, or what is derived from them."""
-    if not isinstance(ranker, Ranker):
-        raise TypeError(f"ranker must be one of rankedu.rankers, got {ranker!r} (e.g. BlackboxRanker(lam=4.0))")
-    return ranker
+def eager(method: Forward) -> Forward:
+    """Run a method as it is, within ``torch.compile`` too: the graph ends before it and begins again after it.
+
+    A loss looks at its data, so a graph of it would be compiled again at each call.
+    """
+    disabled: list[Any] = []  # made late, because it imports the compiler, which takes as long as importing torch
+
+    @functools.wraps(method)
+    def aside(*args: Any, **options: Any) -> Any:
+        if "torch._dynamo" not in sys.modules:
+            return method(*args, **options)
+        if not disabled:
+            disabled.append(torch.compiler.disable(method))
+        return disabled[0](*args, **options)
+
+    return cast(Forward, aside)
 
 
-def positives(scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Tensor, bool]:
-    """Check what every loss is given; return the relevant items that take part, and whether there are any."""
-    check_floating(scores)
-    positive = relevant_items(scores, relevance, where)
-    return positive, is_any(positive, scores, where)
+def check_lists(scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, int]:
+    """Check scores and binary relevance at the door of a loss.
+
+    Returns the relevant items that take part, how many each query has, and the largest of these numbers.
+    """
+    fit = isinstance(scores, Tensor) and scores.is_floating_point() and scores.ndim > 0 and scores.numel() > 0
+    for mask in (relevance,) if where is None else (relevance, where):
+        fit = fit and isinstance(mask, Tensor) and mask.dtype == torch.bool
+        fit = fit and mask.shape == scores.shape and mask.device == scores.device
+    if fit:
+        positive = relevance if where is None else relevance & where
+    else:  # which may be converted, or else is an error
+        check_floating(scores)
+        positive = relevant_items(scores, relevance, where)
+    count = positive.sum(-1)
+    return positive, count, most_relevant(scores, count, where)
 
 
-def is_any(positive: Tensor, scores: Tensor, where: Tensor | None) -> bool:
-    """Whether any item is positive; scores must not be NaN. A GPU is waited for once, for both."""
-    total, some = torch.stack([scores.detach().sum(), answerable(positive).any()]).tolist()
-    if total != total:  # NaN, which is not itself
+def most_relevant(scores: Tensor, count: Tensor, where: Tensor | None) -> int:
+    """The largest count of relevant items; scores must not be NaN. The host waits for a GPU once, for both."""
+    if not count.numel():
+        return 0
+    total, most = torch.stack([scores.detach().sum(dtype=torch.float32), count.max()]).tolist()
+    if total != total:  # only NaN differs from itself
         check_not_nan(scores, where)
-    return bool(some)
-
-
-def answerable(positive: Tensor) -> Tensor:
-    """1 for queries that have a positive; in bytes, for their maximum is found 100 times faster than any() of bools."""
-    return positive.view(torch.uint8).amax(-1)
-
-
-def zeros(scores: Tensor) -> Tensor:
-    """Zeros whose gradient is zero, but which are part of the graph: backward() works."""
-    return wide(scores).masked_fill(torch.ones_like(scores, dtype=torch.bool), 0.0)
-
-
-def no_positives(scores: Tensor, reduction: str = "mean", *, left: str = "the loss and its gradient are 0") -> Tensor:
-    """Warn, and say what is left; return a zero, or one a query."""
-    warn_caller(
-        f"relevance must have a relevant item in some query, got none in scores of shape {tuple(scores.shape)}: "
-        f"{left} (draw batches with several items of a class, or extend the list by a memory)",
-        NoPositivesWarning,
-    )
-    return zeros(scores).sum(-1) if reduction == "none" else zeros(scores).sum()
+    return int(most)
 
 
 class ScoreLoss(nn.Module):
-    """A loss of scores and binary relevance: checks both, and is 0 where there is nothing to rank.
+    """A loss of scores and relevance; a subclass says in :meth:`per_query` what is computed of them."""
 
-    A subclass says in :meth:`mean` what is computed of them.
-    """
+    #: Checks scores, relevance and where; returns the relevance of the items that take part, how many of them are
+    #: relevant in each query, and the largest of these numbers.
+    check = staticmethod(check_lists)
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
@@ -88,83 +93,245 @@ class ScoreLoss(nn.Module):
         self.reduction = reduction
 
     @eager
-    def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
+    def forward(
+        self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, weight: Tensor | None = None
+    ) -> Tensor:
         """Compute the loss of a batch of queries.
-
-        Raises ValueError for NaN, n = 0, other shapes, or a relevance that is neither 0 nor 1; TypeError for scores
-        that are not floating point, or a ``where`` that is not bool.
 
         Parameters
         ----------
         scores : Tensor, shape (..., n)
             Floating point; larger is better. Each row is a query.
-        relevance : Tensor of bool, shape (..., n)
-            Numbers that are exactly 0 or 1 will do. Rows may have different numbers of relevant items.
+        relevance : Tensor of bool, or of 0 and 1, shape (..., n)
+            Rows may have different numbers of relevant items. For graded losses, numbers ≥ 0.
         where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all; padding is left out by this alone, whatever its relevance.
+            Items that take part. By default, all. Padding is left out by this alone, whatever its relevance.
+        weight : Tensor, shape (...), optional
+            The weight ≥ 0 of each query in the mean. By default, all are 1.
 
         Returns
         -------
-        Tensor, shape (), or (...,) for ``reduction="none"``
-            Mean over the queries that have a relevant item, in the scores' dtype, float32 for the 16-bit ones. If no
-            query has one: 0 with a zero gradient, and one `NoPositivesWarning`.
+        Tensor, shape (), or (...) for ``reduction="none"``
+            The (weighted) mean over the queries that have a relevant item, in the scores' dtype, float32 for 16-bit
+            scores. If no query has one, 0 with a zero gradient, and one `NoPositivesWarning`.
+
+        Raises
+        ------
+        ValueError
+            For NaN, n = 0, other shapes, or a relevance that is out of range.
+        TypeError
+            For scores that are not floating point, or a ``where`` that is not bool.
         """
-        positive, some = positives(scores, relevance, where)
-        self.check_scores(scores, where)
-        if not some:
-            return no_positives(scores, self.reduction)
-        return self.reduced(scores, positive, where)
+        relevance, count, most = self.check(scores, relevance, where)
+        if weight is not None:
+            check_weight(weight, scores)
+        return (
+            self.checked(scores, relevance, count, most, where, weight)
+            if most
+            else no_positives(scores, self.reduction)
+        )
 
-    def check_scores(self, scores: Tensor, where: Tensor | None) -> None:
-        """Refuse scores that this loss cannot take, beyond those with NaN."""
+    def checked(
+        self, scores: Tensor, relevance: Tensor, count: Tensor, most: int, where: Tensor | None, weight: Tensor | None
+    ) -> Tensor:
+        """Compute the loss of checked input with at least one relevant item."""
+        shape = -1, scores.shape[-1]
+        rows, where = scores.reshape(shape), None if where is None else where.reshape(shape)
+        if rows.dtype not in (torch.float32, torch.float64):
+            rows = rows.float()
+        values = self.values(rows, relevance.reshape(shape), where, most)
+        return self.reduce(values.view_as(count), count > 0, weight)
 
-    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
-        """Compute the loss of checked input with at least one positive: the mean over the queries that have one."""
+    def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int) -> Tensor:
+        """One value per query, (q,), of checked rows, (q, n); arbitrary for queries without a relevant item."""
         raise NotImplementedError
 
-    def reduced(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
-        """The mean, so many times the mean as there are queries, or the loss of each: 0 where nothing is relevant."""
-        if self.reduction == "mean":
-            return self.mean(scores, positive, where)
-        answered = answerable(positive > 0)
-        queries = int(answered.sum())
-        if self.reduction == "sum":
-            return queries * self.mean(scores, positive, where)
-        here = torch.ones_like(scores, dtype=torch.bool) if where is None else where
-        rows = zip(*(x.reshape(-1, x.shape[-1]).unbind() for x in (scores, positive, here)), strict=True)
-        nothing = wide(scores).new_zeros(())
-        found = [self.one_of(queries, *row) if row[1].any() else nothing for row in rows]
-        return torch.stack(found).view(answered.shape)
-
-    def one_of(self, queries: int, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
-        """Compute the loss of one query, with so many times the gradient that it has in the mean over ``queries``."""
-        return self.mean(scores, positive, where)
+    def reduce(self, values: Tensor, answered: Tensor, weight: Tensor | None) -> Tensor:
+        """The mean over the answered queries, the sum, or the value of each; 0 for the others."""
+        values = values.masked_fill(~answered, 0.0)
+        share = answered.to(values.dtype) if weight is None else answered * weight.to(values)
+        if self.reduction == "none":
+            return values * share
+        total = (values * share).sum()
+        return total if self.reduction == "sum" else total / share.sum().clamp(min=torch.finfo(share.dtype).tiny)
 
 
 class RankLoss(ScoreLoss):
-    r"""The mean over queries of the mean over a query's positives of ``formula(rk_i, rk⁺_i)``.
+    r"""The mean over queries of a weighted mean of ``formula(rk_i, rk⁺_i)`` over the relevant items of a query.
 
-    A subclass says what the formula is; the margin and the gradient through the second rank are the same for all.
+    A subclass gives the formula. The margin and the gradient through the second rank are the same for all.
     """
 
     def __init__(self, ranker: Any, margin: float = 0.0, within_grad: bool = False, *, reduction: str = "mean") -> None:
         super().__init__(reduction)
         self.ranker = check_ranker(ranker)
         self.margin = check_margin(margin)
-        self.within_grad = check_flag(within_grad, "within_grad")
+        self.within_grad: bool | None = check_flag(within_grad, "within_grad")
 
     def extra_repr(self) -> str:
         return f"margin={self.margin:g}, within_grad={self.within_grad}"
 
     def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
-        """What each positive adds, from its rank and its rank within the positives: elementwise, shape (p,)."""
+        """The part of a relevant item, from its rank and its rank among the relevant items; elementwise."""
         raise NotImplementedError
 
-    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None, *, weight: float = 1.0) -> Tensor:
-        """Compute the loss, times a weight, of checked input with at least one positive."""
-        part = Part(self.formula, answerable(positive).sum(), torch.promote_types(scores.dtype, torch.float32), weight)
-        margin, within_grad = self.margin, self.within_grad
-        return loss_of_positives(self.ranker, part, scores, positive, where, margin=margin, within_grad=within_grad)
+    def of_query(self, ranks: Tensor, within: Tensor, relevant: Relevant) -> Tensor:
+        """The value of each query, (q,), from the tables of both ranks, (q, m)."""
+        return (self.formula(ranks, within) * relevant.share).masked_fill(~relevant.real, 0.0).sum(-1)
 
-    def one_of(self, queries: int, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
-        return queries * self.mean(scores, positive, where, weight=1 / queries)  # λ/queries each, as in the mean
+    def relevant(self, relevance: Tensor, most: int, dtype: torch.dtype) -> Relevant:
+        """List the relevant items of each query, with equal shares."""
+        item, real = find_relevant(relevance, most)
+        share = real.to(dtype)
+        share /= share.sum(-1, keepdim=True).clamp_(min=1)
+        return Relevant(item, real, share, relevance)
+
+    def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int) -> Tensor:
+        relevant = self.relevant(relevance, most, scores.dtype)
+        compute = functools.partial(self.of_scores, relevant=relevant, where=where)
+        return compute(scores) if self.ranker.linear else at_unit_weight(compute, scores, relevant.real[:, 0], where)
+
+    def of_scores(self, scores: Tensor, relevant: Relevant, where: Tensor | None) -> Tensor:
+        """One value per query, with the gradient that the ranker gives it."""
+        if self.margin:
+            scores = scores + margin_shift(relevant, self.margin, scores.dtype)
+        ranks, within = self.ranker.two_ranks(scores, relevant, where, within_grad=self.within_grad)
+        padding = ~relevant.real  # is ranked first everywhere, which every formula can take
+        return self.of_query(ranks.masked_fill(padding, 1.0), within.masked_fill(padding, 1.0), relevant)
+
+
+def find_relevant(positive: Tensor, most: int) -> tuple[Tensor, Tensor]:
+    """List the relevant items of each row by position, at most so many: ``item`` and ``real`` of `Relevant`."""
+    rows, n = positive.shape
+    if positive.device.type == "cpu":  # NumPy finds few items among many much faster
+        row, column = np.divmod(np.flatnonzero(positive.numpy()), n)
+        count = np.bincount(row, minlength=rows)
+        table = np.zeros((rows, most), np.int64)
+        table[row, np.arange(len(row)) - (np.cumsum(count) - count)[row]] = column
+        item, number = torch.from_numpy(table), torch.from_numpy(count).unsqueeze(1)
+    else:  # without waiting for the device
+        slot = positive.cumsum(-1, dtype=torch.int32)
+        number = slot[:, -1:]
+        item = torch.zeros(rows, most + 1, dtype=torch.int64, device=positive.device)
+        columns = torch.arange(n, device=positive.device).expand(rows, n)
+        item = item.scatter_(1, (slot - 1).masked_fill_(~positive, most).long(), columns)[:, :most]
+    real = torch.arange(most, device=positive.device) < number
+    return torch.where(real, item, item[:, :1]), real
+
+
+def check_ranker(ranker: Any) -> Ranker:
+    """One of rankedu.rankers, or a subclass of theirs."""
+    if not isinstance(ranker, Ranker):
+        raise TypeError(f"ranker must be one of rankedu.rankers, got {ranker!r} (e.g. BlackboxRanker(lam=4.0))")
+    return ranker
+
+
+def check_margin(margin: float) -> float:
+    """The margin α: a finite number >= 0."""
+    return check_number(margin, "margin", least=0, hint="in units of a score: try 0.02, or 0 for none")
+
+
+def margin_shift(relevant: Relevant, margin: float, dtype: torch.dtype) -> Tensor:
+    """The shift of each score, (q, n): half the margin up at irrelevance, and down by equal steps per grade."""
+    members = relevant.members
+    if relevant.grade is None or relevant.drop is None:
+        shift = torch.full(members.shape, margin / 2, dtype=dtype, device=members.device)
+        return shift.scatter_(-1, relevant.item, torch.full_like(relevant.share, -margin / 2, dtype=dtype))
+    count = (relevant.drop > 0).sum(-1, keepdim=True)
+    return margin * (0.5 - (count - relevant.grade).clamp(min=0) / count.clamp(min=1)).to(dtype)
+
+
+def at_unit_weight(
+    compute: Callable[[Tensor], Tensor], scores: Tensor, answered: Tensor, where: Tensor | None = None
+) -> Tensor:
+    """Compute values, (q,), and differentiate their mean now, as if it were the loss itself.
+
+    Algorithm 1 is not linear in the incoming gradient: a loss that is scaled would have another λ. With the gradient
+    taken here, w times the loss has exactly w times the gradient, for the scores and for all parameters.
+    """
+    if not torch.is_grad_enabled():
+        return compute(scores)
+    leaf = scores.detach().requires_grad_(scores.requires_grad)
+    values = compute(leaf)
+    if not values.requires_grad:
+        return values
+    queries = answered.sum()
+    mean = values.masked_fill(~answered, 0.0).sum() / queries
+    gradient: Tensor | None = None
+    if leaf.requires_grad:
+        (gradient,) = torch.autograd.grad(mean, [leaf], retain_graph=True, allow_unused=True, materialize_grads=True)
+        gradient *= queries  # of the sum, at the λ of the mean
+    parameters = leaves(values, but=leaf)
+    jacobians = _jacobians(values / queries, parameters, queries) if parameters else []
+    known: Tensor = _Known.apply(values.detach(), where, gradient, len(parameters), scores, *parameters, *jacobians)
+    return known
+
+
+def with_gradient(values: Tensor, scores: Tensor, gradient: Tensor, where: Tensor | None = None) -> Tensor:
+    """Give values, (q,), a known gradient by the scores, (q, n); 0 outside ``where``, whatever comes in."""
+    if not (scores.requires_grad and torch.is_grad_enabled()):
+        return values
+    known: Tensor = _Known.apply(values.detach(), where, gradient, 0, scores)
+    return known
+
+
+def _jacobians(values: Tensor, parameters: list[Tensor], queries: Tensor) -> list[Tensor]:
+    """The gradient of each value by each parameter, at the weight that the value has in the mean."""
+    every: dict[str, Any] = {"retain_graph": True, "allow_unused": True, "materialize_grads": True}
+    rows = [torch.autograd.grad(value, parameters, **every) for value in values]
+    return [queries * torch.stack(column) for column in zip(*rows, strict=True)]
+
+
+class _Known(torch.autograd.Function):
+    """Values whose gradients are known: backward, these are multiplied by the incoming gradient."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, values: Tensor, where: Tensor | None, gradient: Tensor | None, parameters: int, *others: Tensor
+    ) -> Tensor:
+        ctx.save_for_backward(where, gradient, *others[1 + parameters :])
+        return values.clone()
+
+    @staticmethod
+    def backward(ctx: Any, incoming: Tensor) -> tuple[Tensor | None, ...]:
+        where, gradient, *jacobians = ctx.saved_tensors
+        with torch.no_grad():
+            scaled = None if gradient is None else gradient * incoming.view(-1, *[1] * (gradient.ndim - 1))
+            if scaled is not None and where is not None:  # an overflow does not reach items that do not take part
+                scaled = torch.where(where, scaled, 0.0)
+            found = [scaled]
+            for jacobian in jacobians:
+                found.append(torch.tensordot(incoming, jacobian, dims=1))
+        if torch.is_grad_enabled():
+            found = [None if one is None else refuse_second_derivative(one) for one in found]
+        return (*[None] * 4, *found, *[None] * len(jacobians))
+
+
+def leaves(value: Tensor, but: Tensor) -> list[Tensor]:
+    """Every other tensor with a gradient that a value was made of: the ends of its graph."""
+    seen, todo, found = set(), [value.grad_fn], []
+    while todo:
+        node = todo.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable") and node.variable is not but:
+            found.append(node.variable)
+        for parent, _ in node.next_functions:
+            todo.append(parent)
+    return found
+
+
+def no_positives(scores: Tensor, reduction: str = "mean", *, left: str = "the loss and its gradient are 0") -> Tensor:
+    """Warn that there is nothing to rank, and return a zero with a zero gradient, or one for each query."""
+    warn_caller(
+        f"No query has a relevant item, in scores of shape {tuple(scores.shape)}: {left}. Draw batches with several "
+        "items of a class, or extend the list by a memory.",
+        NoPositivesWarning,
+    )
+    return zeros(scores).sum(-1) if reduction == "none" else zeros(scores).sum()
+
+
+def zeros(scores: Tensor) -> Tensor:
+    """Zeros with a zero gradient that are part of the graph, so that backward() works."""
+    return wide(scores).masked_fill(torch.ones_like(scores, dtype=torch.bool), 0.0)

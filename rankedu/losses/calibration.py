@@ -2,10 +2,9 @@
 
 from torch import Tensor, nn
 
-from rankedu._fast.engine import eager
 from rankedu.checks import check_number
 from rankedu.losses.average_precision import SupAPLoss
-from rankedu.losses.base import no_positives, positives
+from rankedu.losses.base import check_lists, eager, no_positives
 from rankedu.rankers.base import wide
 
 
@@ -15,10 +14,30 @@ class CalibrationLoss(nn.Module):
     .. math:: L = \mathop{\mathrm{mean}}_{> 0}\, [a - s^+]_+ \; + \; \mathop{\mathrm{mean}}_{> 0}\, [s^- - b]_+
 
     Each mean is over the terms of the whole batch that are not zero, and 0 if there are none. A list without a relevant
-    item takes part too. The bounds have the scores' unit: the default is for cosines. O(n). Explained in chapter 15.
-    Raises ValueError for a bound that is not finite; TypeError for one that is no number.
-    Source: HAPPIER Sec. 4.1.
+    item takes part too.
 
+    Parameters
+    ----------
+    at_least, at_most : float
+        The bounds a and b, in the unit of the scores. The default is for cosines.
+
+    Raises
+    ------
+    ValueError
+        For a bound that is not finite.
+    TypeError
+        For a bound that is not a number.
+
+    Notes
+    -----
+    O(n). Explained in chapter 15.
+
+    References
+    ----------
+    Ramzi et al., ROADMAP (NeurIPS 2021), Eq. 9
+
+    Examples
+    --------
     >>> import torch
     >>> scores = torch.tensor([0.95, 0.5, 0.75, 0.25])
     >>> CalibrationLoss(0.9, 0.6)(scores, torch.tensor([True, True, False, False]))  # 0.4 and 0.15
@@ -37,7 +56,7 @@ class CalibrationLoss(nn.Module):
     @eager
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Compute the loss of a batch of queries; as :meth:`APLoss.forward`, but for lists without a relevant item."""
-        return self.mean(scores, positives(scores, relevance, where)[0], where)
+        return self.mean(scores, check_lists(scores, relevance, where)[0], where)
 
     def mean(self, scores: Tensor, relevant: Tensor, where: Tensor | None) -> Tensor:
         """Compute the loss of checked input."""
@@ -56,10 +75,30 @@ class ROADMAPLoss(nn.Module):
 
     .. math:: L = (1 - \lambda)\, L_{SupAP} + \lambda\, L_{calibration}
 
-    The ``weight`` is λ in [0, 1], else ValueError; the released code adds both with weight 1, which is twice the loss
-    of the default. Else as :class:`CalibrationLoss` and :class:`SupAPLoss`. Explained in chapter 15.
-    Source: HAPPIER Sec. 4.1.
+    Parameters
+    ----------
+    weight : float
+        λ in [0, 1]. The released code adds both losses with weight 1, which is twice the loss of the default.
+    at_least, at_most
+        As in :class:`CalibrationLoss`.
+    temperature, slope, delta, offset, start
+        As in :class:`SupAPLoss`.
 
+    Raises
+    ------
+    ValueError
+        For a weight outside [0, 1]; otherwise as :class:`CalibrationLoss` and :class:`SupAPLoss`.
+
+    Notes
+    -----
+    Explained in chapter 15.
+
+    References
+    ----------
+    Ramzi et al., ROADMAP (NeurIPS 2021), Eq. 10
+
+    Examples
+    --------
     >>> import torch
     >>> scores, relevance = torch.tensor([0.95, 0.5, 0.75, 0.25]), torch.tensor([True, True, False, False])
     >>> supremum, calibration = SupAPLoss()(scores, relevance), CalibrationLoss()(scores, relevance)
@@ -90,9 +129,11 @@ class ROADMAPLoss(nn.Module):
     @eager
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
         """As :meth:`APLoss.forward`; if no query has a relevant item, the calibration of the others alone."""
-        positive, some = positives(scores, relevance, where)
+        positive, count, most = check_lists(scores, relevance, where)
         scores = wide(scores)  # once, so that both gradients are added before they are rounded to 16 bits
-        calibrated = "only the calibration of the others is left"
-        supremum = self.supremum.mean(scores, positive, where) if some else no_positives(scores, left=calibrated)
+        if most:
+            supremum = self.supremum.checked(scores, positive, count, most, where, None)
+        else:
+            supremum = no_positives(scores, left="only the calibration of the others is left")
         calibration = self.calibration.mean(scores, positive, where)
         return (1 - self.weight) * supremum + self.weight * calibration  # lerp would make inf - inf

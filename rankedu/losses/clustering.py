@@ -1,4 +1,4 @@
-"""The clustering loss of HAPPIER: a softmax over one learnt proxy a class, the same for all batches."""
+"""The clustering loss of HAPPIER: a softmax over one learned proxy per class, the same for all batches."""
 
 import math
 
@@ -6,11 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from rankedu._fast.engine import eager
-from rankedu.checks import check_count, check_integers
-from rankedu.losses._cosine import cosine
-from rankedu.losses.on_embeddings import check_embeddings
-from rankedu.rankers._pairwise import check_temperature
+from rankedu.checks import check_count, check_embeddings, check_integers
+from rankedu.losses.base import eager
+from rankedu.losses.on_embeddings import cosine
+from rankedu.rankers.pairwise import check_temperature
 
 #: What numbers the classes of the training set through, or the leaves of paths: what stands above them stays.
 NUMBER = "number those of the training set through: labels = labels.unique(return_inverse=True)[1]"
@@ -22,14 +21,34 @@ class ClusterLoss(nn.Module):
 
     .. math:: L = -\log \frac{\exp(v^\top p_y / \sigma)}{\sum_z \exp(v^\top p_z / \sigma)}
 
-    The proxies are references that all batches share, so that the orders of different batches agree. There are
-    ``n_classes`` of them, one a fine class of the training set, of the embeddings' ``dim``; the ``temperature`` is σ.
-    Embeddings and proxies are brought to length 1 here, in float32 at least. The proxies are parameters: give
-    ``loss.parameters()`` to an optimiser. They begin uniform within ±1/√dim. O(batch · n_classes · dim).
-    Explained in chapter 14. Raises ValueError or TypeError for ``n_classes`` or ``dim`` that are not ints ≥ 1, or a
-    temperature that is not a finite number > 0.
-    Source: HAPPIER Eq. 6.
+    The proxies are references that all batches share, so that the orders of different batches agree.
 
+    Parameters
+    ----------
+    n_classes : int
+        Proxies, one for each fine class of the training set.
+    dim : int
+        The width of the embeddings.
+    temperature : float
+        σ > 0.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For ``n_classes`` or ``dim`` that are not ints ≥ 1, or a temperature that is not a finite number > 0.
+
+    Notes
+    -----
+    Embeddings and proxies are normalised here, in float32 at least. The proxies are parameters: give
+    ``loss.parameters()`` to an optimiser. They start uniform within ±1/√dim. O(batch · n_classes · dim). Explained in
+    chapter 14.
+
+    References
+    ----------
+    HAPPIER Eq. 6
+
+    Examples
+    --------
     >>> loss = ClusterLoss(n_classes=2, dim=2, temperature=0.5)
     >>> _ = loss.proxies.data.copy_(torch.eye(2))
     >>> round(loss(torch.tensor([[3.0, 0.0]]), torch.tensor([0])).item(), 4)  # log(1 + exp((0 − 1) / 0.5))
@@ -55,7 +74,12 @@ class ClusterLoss(nn.Module):
         Embeddings have shape (batch, dim) and any length. Labels are fine classes from 0 to n_classes − 1, (batch,); or
         paths from root to leaf, (batch, L), of which the last column counts: number the leaves through.
         """
-        check_embeddings(embeddings, labels, paths=True, like=self.proxies)
+        labels = check_embeddings(embeddings, labels)
+        if embeddings.shape[1] != self.proxies.shape[1]:
+            raise ValueError(
+                f"embeddings must have shape (batch, {self.proxies.shape[1]}), got {tuple(embeddings.shape)} "
+                "(embeddings and proxies are compared, so they have one width)"
+            )
         classes = leaves(labels, len(self.proxies))
         return cross_entropy(cosine(embeddings, self.proxies) / self.temperature, classes)
 

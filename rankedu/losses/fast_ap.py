@@ -1,19 +1,10 @@
 """FastAP: average precision of a soft histogram of the similarities."""
 
-import torch
 from torch import Tensor
-from torch.nn.functional import pad
 
-from rankedu._fast.gradient import wanted, with_gradient
-from rankedu._fast.switch import READABLE
-from rankedu._fast.tiles import tile_size
 from rankedu.checks import extremes
-from rankedu.losses.base import ScoreLoss, answerable
-from rankedu.rankers.base import wide
+from rankedu.losses.base import ScoreLoss, check_lists
 from rankedu.rankers.histogram import HistogramRanker, check_bins
-
-#: A tile has a few temporaries in float64: it must be so much smaller than a tile of pairs.
-SMALLER = 4
 
 #: How far the rounding of 16 bits may carry a cosine beyond 1.
 ROUNDING = 0.01
@@ -33,26 +24,37 @@ class FastAPLoss(ScoreLoss):
     Parameters
     ----------
     bins : int
-        L ≥ 1, the number of bins: fewer are smoother, and blind to all differences of similarity well below 2/L.
+        L ≥ 1, the number of bins. Fewer are smoother, and blind to differences of similarity well below 2/L.
     reduction : {"mean", "sum", "none"}
         As in :class:`APLoss`.
 
+    Raises
+    ------
+    ValueError
+        For fewer bins than one; on a call, for scores outside [−1, 1]. A score that rounding carries beyond by at most
+        0.01 counts as ±1.
+    TypeError
+        For bins that are not an int.
+
     Notes
     -----
-    O(n + L) time for each row. The gradient, the true one, is found together with the value and kept, and has none
-    itself. The released code gives N/2 times this gradient for N queries, whatever comes in.
+    O(n + L) time for each row. The released code gives N/2 times this gradient for N queries, whatever comes in.
 
-    The precision :math:`H^+_l/H_l` is that at the *end* of a bin. With all scores on centres this is the AP of
-    scikit-learn. Elsewhere a perfect ranking can have a loss if a bin holds negatives too, and even where every two
-    scores are two bin widths apart a positive may lack up to 0.086 of its precision.
+    The precision :math:`H^+_l/H_l` is taken at the *end* of a bin. With all scores on centres this is the AP of
+    scikit-learn. Elsewhere a perfect ranking can have a loss if a bin contains irrelevant items too, and even where
+    every two scores are two bin widths apart a relevant item may lack up to 0.086 of its precision.
     :class:`rankedu.rankers.HistogramRanker` has the same :math:`h_l`, and exact ranks then.
 
-    At a centre itself the slope is that towards lower similarities (at the last centre, the other one); autograd
-    through the formula has the slope 0 there. An empty bin adds 0. Explained in chapter 10.
-    Raises ValueError for fewer bins than one; when called, also for scores outside [−1, 1]. What rounding carries
-    beyond, by at most 0.01, counts as ±1; TypeError for bins that are no int.
-    Source: Smooth-AP supp. Tab. S2; RaMBO Tab. 1.
+    At a centre the slope is the slope towards lower similarities (at the last centre, the other one). An empty bin adds
+    0. Explained in chapter 10.
 
+    References
+    ----------
+    Smooth-AP supp. Tab. S2; RaMBO Tab. 1
+
+    Examples
+    --------
+    >>> import torch
     >>> from rankedu.losses import OnEmbeddings
     >>> angles = torch.tensor([0.0, 0.01, 0.5, 0.51])
     >>> embeddings = torch.stack([angles.cos(), angles.sin()], dim=1)
@@ -68,86 +70,21 @@ class FastAPLoss(ScoreLoss):
     def extra_repr(self) -> str:
         return f"bins={self.bins}"
 
-    def check_scores(self, scores: Tensor, where: Tensor | None) -> None:
+    def check(self, scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, int]:
+        found = check_lists(scores, relevance, where)
         _check_cosine(scores, where)
+        return found
 
-    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
-        scores = wide(scores)
-        if READABLE.get():
-            return self._definition(scores, positive, where)
-        learning = wanted(scores)
-        with torch.no_grad():
-            value, gradient = _loss_and_gradient(scores, positive, where, self.bins, learning)
-        return with_gradient(value, scores, gradient, where)
-
-    def _definition(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
+    def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int) -> Tensor:
         ranker = HistogramRanker(self.bins)
-        relevant, everyone = ranker.histogram(scores, where=positive), ranker.histogram(scores, where=where)
+        relevant, everyone = (ranker.counts(scores, members) for members in (relevance, where))
         seen = everyone.cumsum(-1)
         precision = relevant.cumsum(-1) / seen.masked_fill(seen <= 0, 1.0)
-        answered = positive.any(-1)
-        ap = (relevant * precision).sum(-1)[answered] / positive.sum(-1)[answered]
-        return 1 - ap.mean()
-
-
-def _loss_and_gradient(
-    scores: Tensor, positive: Tensor, where: Tensor | None, bins: int, learning: bool
-) -> tuple[Tensor, Tensor | None]:
-    """Look at some rows at a time; a row without a positive adds nothing."""
-    n, queries = scores.shape[-1], answerable(positive).sum()
-    y, positive = scores.reshape(-1, n), positive.reshape(-1, n)
-    hidden = None if where is None else ~where.reshape(-1, n)
-    ap, gradient = y.new_zeros(()), torch.empty_like(y) if learning else None
-    size = max(1, tile_size(scores.device) // SMALLER // max(n, 2 * bins))
-    for start in range(0, len(y), size):
-        tile = slice(start, start + size)
-        kind, share = _place(y[tile], positive[tile], None if hidden is None else hidden[tile], bins)
-        found, slopes = _average_precision(_cumulate(kind, share, bins))
-        ap += found.sum()
-        if gradient is not None:  # y moves H_l alone, l being the piece it lies on, and by L/2
-            torch.gather((slopes * (-bins / 2) / queries).to(y.dtype), 1, kind, out=gradient[tile])
-    return 1 - ap / queries, gradient
-
-
-def _place(scores: Tensor, positive: Tensor, hidden: Tensor | None, bins: int) -> tuple[Tensor, Tensor]:
-    """Between which two centres each score lies, the positives after all others; and how far along, in [0, 1]."""
-    position = (1 - scores) * (bins / 2)
-    piece = position.clamp(0, bins - 1).long()
-    share = position.sub_(piece).clamp_(0, 1)
-    if hidden is not None:
-        piece.masked_fill_(hidden, bins)  # one place more, for those who are not counted
-    return piece.add_(positive, alpha=bins + 1), share
-
-
-def _cumulate(kind: Tensor, share: Tensor, bins: int) -> Tensor:
-    """H_l of the negatives and of the positives: float64, (rows, 2, bins + 1)."""
-    empty, share = share.new_zeros(len(kind), 2 * (bins + 1), dtype=torch.float64), share.double()
-    count = empty.scatter_add(1, kind, torch.ones_like(share)).view(len(kind), 2, -1)
-    cumulated = count.cumsum(-1) - empty.scatter_add_(1, kind, share).view(len(kind), 2, -1)
-    cumulated[..., -1] = count[..., :-1].sum(-1)  # all but those who are not counted
-    return cumulated
-
-
-def _average_precision(cumulated: Tensor) -> tuple[Tensor, Tensor]:
-    r"""AP of every row, and its derivatives by H_l as a negative and as a positive moves it; (rows,), (rows, 2(L + 1)).
-
-    With the precision p_l = H⁺_l / H_l and AP = Σ_l (H⁺_l − H⁺_{l−1}) p_l / N⁺ they are −h⁺_l p_l / (H_l N⁺), and this
-    plus (p_l − p_{l+1} + h⁺_l / H_l) / N⁺.
-    """
-    above, all_above = cumulated[:, 1], cumulated.sum(1)
-    nobody = all_above <= 0
-    per_item = all_above.masked_fill(nobody, 1.0).reciprocal()  # where nobody is, above is 0 too
-    precision = above * per_item
-    count = above[:, -1:].clamp(min=1)
-    share = (above - pad(above[:, :-1], (1, 0))) / count
-    ap = (share * precision).sum(-1)
-    negative = -share * precision * per_item
-    positive = negative + share * per_item + (precision - pad(precision[:, 1:], (0, 1))) / count
-    return ap, torch.cat([negative, positive], dim=1)
+        return 1 - (relevant * precision).sum(-1) / relevance.sum(-1).clamp(min=1)
 
 
 def _check_cosine(scores: Tensor, where: Tensor | None) -> None:
-    """What takes part is in [−1, 1]; NaN has been dealt with."""
+    """The scores that take part are in [−1, 1]."""
     if max(map(abs, extremes(scores))) <= 1 + ROUNDING:
         return
     values = scores.detach()

@@ -2,8 +2,9 @@
 
 from torch import Tensor
 
-from rankedu.checks import as_relevance, check_floating, check_number
-from rankedu.rankers.base import shift, wide
+from rankedu.checks import as_relevance, check_floating
+from rankedu.losses.base import check_margin
+from rankedu.rankers.base import wide
 
 
 def shift_by_margin(scores: Tensor, relevance: Tensor, margin: float) -> Tensor:
@@ -12,20 +13,41 @@ def shift_by_margin(scores: Tensor, relevance: Tensor, margin: float) -> Tensor:
     .. math:: \overleftrightarrow{y}_i = y_i + \tfrac{\alpha}{2} \ (y^*_i = 0), \qquad
               \overleftrightarrow{y}_i = y_i - \tfrac{\alpha}{2} \ (y^*_i = 1)
 
-    Scores (..., n) are floating point, and 16-bit ones come back as float32, for a small shift would be lost in them;
-    relevance (..., n) is bool, or 0 and 1; the margin α ≥ 0 is in units of a score. O(n). Explained in chapter 6.
-    Raises ValueError for a relevance of another shape or neither 0 nor 1, or a margin that is not a finite number ≥ 0;
-    TypeError for scores that are not floating point.
-    Source: RaMBO Eq. 14; RaMBO Eq. 15.
+    Parameters
+    ----------
+    scores : Tensor, shape (..., n)
+        Floating point.
+    relevance : Tensor of bool, or of 0 and 1, shape (..., n)
+        Which items are relevant.
+    margin : float
+        α ≥ 0, in units of a score.
 
+    Returns
+    -------
+    Tensor, shape (..., n)
+        The shifted scores; float32 for 16-bit scores, in which a small shift would be lost.
+
+    Raises
+    ------
+    ValueError
+        For a relevance of another shape or neither 0 nor 1, or a margin that is not a finite number ≥ 0.
+    TypeError
+        For scores that are not floating point.
+
+    Notes
+    -----
+    O(n). Explained in chapter 6.
+
+    References
+    ----------
+    RaMBO Eq. 14; RaMBO Eq. 15
+
+    Examples
+    --------
     >>> import torch
     >>> shift_by_margin(torch.tensor([0.75, 0.5, 0.25]), torch.tensor([True, False, True]), margin=0.5)
     tensor([0.5000, 0.7500, 0.0000])
     """
     check_floating(scores)
-    return shift(wide(scores), as_relevance(relevance, scores), check_margin(margin))
-
-
-def check_margin(margin: float) -> float:
-    """The margin α: a finite number >= 0."""
-    return check_number(margin, "margin", least=0, hint="in units of a score: try 0.02, or 0 for none")
+    positive = as_relevance(relevance, scores)
+    return wide(scores) + check_margin(margin) * (0.5 - positive.to(wide(scores)))

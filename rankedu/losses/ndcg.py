@@ -6,18 +6,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._fast.engine import eager, loss_of_positives
-from rankedu._fast.gradient import Part
 from rankedu.checks import as_graded, check_choice, check_floating, check_k, check_values
-from rankedu.losses.base import ScoreLoss, answerable, check_ranker, is_any, no_positives
-from rankedu.losses.hierarchical import grade, shift_by_grade
-from rankedu.losses.margin import check_margin
-from rankedu.rankers.base import wide
+from rankedu.losses.base import RankLoss, most_relevant
+from rankedu.losses.hierarchical import graded_items
+from rankedu.ranks import Relevant
 
 _GAINS: dict[str, Callable[[Tensor], Tensor]] = {"exponential": lambda x: x.exp2() - 1, "linear": lambda x: x}
 
 
-class NDCGLoss(ScoreLoss):
+class NDCGLoss(RankLoss):
     r"""One minus normalised discounted cumulative gain, of any ranker.
 
     .. math:: L = 1 - \frac{1}{\mathrm{IDCG}} \sum_i \frac{g_i}{\log_2(1 + \mathbf{rk}(\mathbf{y})_i)}, \qquad
@@ -32,15 +29,22 @@ class NDCGLoss(ScoreLoss):
         Maps scores to ranks: ``BlackboxRanker("auto")``, ``SigmoidRanker(0.1)``, or any other of
         :mod:`rankedu.rankers`.
     margin : float
-        α ≥ 0: scores are shifted before they are ranked, by equal steps from α/2 upwards at the least gain of the query
-        to α/2 downwards at the largest.
+        α ≥ 0: before they are ranked, scores are shifted by equal steps per grade, from α/2 upwards at the least gain
+        of the query to α/2 downwards at the largest.
     gains : {"exponential", "linear"} or callable, Tensor (..., n) -> Tensor (..., n)
-        What a grade is worth: 2^grade − 1, the grade itself, or any function of grades, in float64, that is ≥ 0.
+        The worth of a grade: 2^grade − 1, the grade itself, or any function of grades that is ≥ 0.
     k : int, optional
-        NDCG@k: only ranks up to k count, of soft ranks those below k + ½. Beyond, nothing pulls an item up: learn
-        without k, and judge by :func:`rankedu.metrics.ndcg` with it. Default: all; so is any k ≥ n.
+        NDCG@k: only ranks up to k count, and soft ranks below k + ½. Beyond, no gradient pulls an item up: train
+        without k, and evaluate by :func:`rankedu.metrics.ndcg` with it. By default, and for any k ≥ n, all ranks count.
     reduction : {"mean", "sum", "none"}
         As in :class:`APLoss`.
+
+    Raises
+    ------
+    ValueError
+        For a margin that is not a finite number ≥ 0, k < 1, or gains that are not finite and ≥ 0.
+    TypeError
+        For a ranker that is not one of :mod:`rankedu.rankers`, or gains that are neither a word nor a function.
 
     Notes
     -----
@@ -50,14 +54,17 @@ class NDCGLoss(ScoreLoss):
     which a tenth of such pairs change places. Of two items with gain the lower one passes the upper one only if its
     weight is the larger.
 
-    O(n log n) with a blackbox ranker; O(p n) time, for p items with gain, and memory as for the scores, with a
-    `SigmoidRanker`. Ties are as the ranker has them: by position, or sharing the mean of their ranks; the ideal order
-    does not see ties. With a `SupremumRanker` L is at least the true loss. The gradient is as :class:`APLoss` makes it.
-    On label paths :class:`OnEmbeddings` takes levels for grades, as :func:`~rankedu.metrics.evaluate_retrieval` does.
-    Explained in chapter 1. Raises ValueError for a margin that is not a finite number ≥ 0, k < 1, or gains that are
-    not finite and ≥ 0; TypeError for a ranker that is none, or gains that are neither a word nor a function.
-    Source: HAPPIER Sec. 4.1.
+    O(n log n) with a blackbox ranker; with a `SigmoidRanker` O(p n) time for p items with gain, and memory as for the
+    scores. With exact ranks ties are broken against the item with the larger gain. With a `SupremumRanker`, whose step
+    then counts all items, L is at least the true loss. From label paths :class:`OnEmbeddings` takes levels as grades,
+    as :func:`~rankedu.metrics.evaluate_retrieval` does. Explained in chapter 1.
 
+    References
+    ----------
+    HAPPIER Sec. 4.1
+
+    Examples
+    --------
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
     >>> loss = NDCGLoss(BlackboxRanker(lam=4.0))(scores, torch.tensor([0, 2, 0, 1]))
@@ -77,9 +84,8 @@ class NDCGLoss(ScoreLoss):
         *,
         reduction: str = "mean",
     ) -> None:
-        super().__init__(reduction)
-        self.ranker = check_ranker(ranker)
-        self.margin = check_margin(margin)
+        super().__init__(ranker, margin, reduction=reduction)
+        self.within_grad = None  # only the ranks among all items are needed
         if isinstance(gains, str):
             check_choice(gains, tuple(_GAINS), name="gains")
         elif not callable(gains):
@@ -92,33 +98,27 @@ class NDCGLoss(ScoreLoss):
 
     @staticmethod
     def graded(levels: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """The grades that `OnEmbeddings` makes of the levels of paths."""
+        """Return the grades that `OnEmbeddings` makes from the levels of paths."""
         return levels
 
-    @eager
-    def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of queries, as :meth:`APLoss.forward`, but of grades.
-
-        They are finite and ≥ 0, of any dtype. The mean is over the queries in which some item has a gain.
-        """
+    def check(self, scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, int]:
         check_values(scores)
         check_floating(scores)
         gain = self._gain(as_graded(relevance, scores, where, hint="0 is irrelevant"))
-        gain = as_graded(gain, scores, where, name="gains", hint="of grades as large as 1024 take gains='linear'")
-        if not is_any(gain > 0, scores, where):
-            return no_positives(scores, self.reduction)
-        return self.reduced(scores, self._share(gain), where)
+        gain = as_graded(gain, scores, where, name="gains", hint="for grades as large as 128 use gains='linear'")
+        count = (gain > 0).sum(-1)
+        return self._share(gain), count, most_relevant(scores, count, where)
 
-    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None, *, weight: float = 1.0) -> Tensor:
-        """Compute the loss, times a weight, of each item's gain over the IDCG of its query."""
-        share, scores = positive, wide(scores)
-        if self.margin:
-            scores = shift_by_grade(scores, *grade(share), self.margin)
-        part = Part(self._discounted, answerable(share > 0).sum(), scores.dtype, weight)
-        return weight + loss_of_positives(self.ranker, part, scores, share > 0, where, size=1 / share)
+    def relevant(self, relevance: Tensor, most: int, dtype: torch.dtype) -> Relevant:
+        return graded_items(relevance, most, dtype)
 
-    def one_of(self, queries: int, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
-        return queries * self.mean(scores, positive, where, weight=1 / queries)
+    def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
+        """The discount of a rank."""
+        discount = 1 / torch.log2(1 + ranks)
+        return discount if self.k is None else torch.where(ranks < self.k + 0.5, discount, 0.0)
+
+    def of_query(self, ranks: Tensor, within: Tensor, relevant: Relevant) -> Tensor:
+        return 1 - super().of_query(ranks, within, relevant)
 
     def _gain(self, grades: Tensor) -> Tensor:
         gain = _GAINS[self.gains](grades) if isinstance(self.gains, str) else self.gains(grades)
@@ -128,12 +128,8 @@ class NDCGLoss(ScoreLoss):
         return gain
 
     def _share(self, gain: Tensor) -> Tensor:
+        """Each gain over the IDCG of its query."""
         gain = gain / gain.amax(-1, keepdim=True).clamp(min=torch.finfo(gain.dtype).tiny)
         places = torch.arange(1, gain.shape[-1] + 1, dtype=gain.dtype, device=gain.device)
-        best = -(gain.sort(-1, descending=True).values * self._discounted(places)).sum(-1, keepdim=True)
+        best = (gain.sort(-1, descending=True).values * self.formula(places, places)).sum(-1, keepdim=True)
         return torch.where(best > 0, gain / best, 0.0)
-
-    def _discounted(self, ranks: Tensor, within: Tensor | None = None) -> Tensor:
-        """Minus the discount of a rank: what an item takes off the loss, times its share."""
-        discount = -1 / torch.log2(1 + ranks)
-        return discount if self.k is None else torch.where(ranks < self.k + 0.5, discount, 0.0)

@@ -1,16 +1,15 @@
 """Recall as a loss: recall at every K at once, each K with its weight."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
 
-from rankedu._fast.engine import loss_of_positives
-from rankedu._fast.gradient import Part
 from rankedu.checks import check_choice, check_k
-from rankedu.losses.base import RankLoss, answerable
-from rankedu.rankers._pairwise import check_temperature
+from rankedu.losses.base import RankLoss
+from rankedu.rankers.pairwise import check_temperature
+from rankedu.ranks import Relevant
 
 
 def _loglog(r: Tensor) -> Tensor:
@@ -32,17 +31,28 @@ class RecallLoss(RankLoss):
     ----------
     ranker, margin, within_grad, reduction
         As in :class:`APLoss`.
-    weights : {"log", "loglog"} or callable, Tensor (p,) -> Tensor (p,)
-        W itself: log(1 + k) for weights like 1/K, log(1 + log(1 + k)) for weights like 1/(K log K), or any function
-        of differentiable torch operations with W(0) = 0 that never falls.
+    weights : {"log", "loglog"} or callable, Tensor -> Tensor of the same shape
+        W itself: log(1 + k) for weights like 1/K, log(1 + log(1 + k)) for weights like 1/(K log K), or any elementwise
+        function of differentiable torch operations with W(0) = 0 that never falls.
         :mod:`rankedu.proofs.recall_weights` translates between w and W.
+
+    Raises
+    ------
+    ValueError
+        As :class:`APLoss`, and for an unknown word, or a W with W(0) ≠ 0 or that falls.
+    TypeError
+        As :class:`APLoss`, and for a W that does not map a Tensor to one of its shape.
 
     Notes
     -----
-    Cost, ties and gradient as :class:`APLoss`. Explained in chapter 7. Raises as :class:`APLoss`, and ValueError for an
-    unknown word or a W with W(0) ≠ 0 or that falls; TypeError for a W that does not map a Tensor to one of its shape.
-    Source: RaMBO Eq. 15; RaMBO Eq. 16; RaMBO Eq. 17; RaMBO Eq. 18; RaMBO Eq. 19; RaMBO Eq. 20; RaMBO supp. Prop. 2.
+    Cost, ties and gradient as :class:`APLoss`. Explained in chapter 7.
 
+    References
+    ----------
+    RaMBO Eq. 15; RaMBO Eq. 16; RaMBO Eq. 17; RaMBO Eq. 18; RaMBO Eq. 19; RaMBO Eq. 20; RaMBO supp. Prop. 2
+
+    Examples
+    --------
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.6], requires_grad=True)
     >>> relevance = torch.tensor([False, True, False, True])  # outranked by 1 and by 2
@@ -71,16 +81,19 @@ class RecallLoss(RankLoss):
             self.closed_form = check_closed_form(weights)
 
     def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
-        return _apply(self.closed_form, ranks - within)
+        value = self.closed_form(outranked := ranks - within)
+        return value if isinstance(value, Tensor) and value.shape == outranked.shape else _refuse(value, outranked)
 
 
 class RecallAtKSurrogateLoss(RankLoss):
     r"""One minus recall at k, of any ranker, with a sigmoid for "within the first k"; the mean over several k.
 
-    .. math:: L = 1 - \frac{1}{|\mathcal{K}|} \sum_{k \in \mathcal{K}} \frac{1}{\min(k, p)} \sum_{i \in \mathrm{rel}}
-              \sigma\Bigl(\frac{k - \mathbf{rk}(\mathbf{y})_i}{T}\Bigr)
+    .. math:: L = 1 - \frac{1}{|\mathcal{K}|} \sum_{k \in \mathcal{K}} \frac{1}{\min(k, p)}
+              \min\Bigl(\min(k, p),\ \sum_{i \in \mathrm{rel}}
+              \sigma\Bigl(\frac{k - \mathbf{rk}(\mathbf{y})_i}{T}\Bigr)\Bigr)
 
-    for p relevant items. With ``SigmoidRanker(0.01)`` both steps are sigmoids, as Patel et al. published it in 2022.
+    for p relevant items. With ``SigmoidRanker(0.01)`` both steps are sigmoids, as Patel et al. published it in 2022. As
+    in their released code, no more than min(k, p) items count, so that the loss is never negative.
 
     Parameters
     ----------
@@ -91,12 +104,22 @@ class RecallAtKSurrogateLoss(RankLoss):
     temperature : float
         T > 0, in units of a rank: how far beyond k an item still has a gradient. As T → 0 an item at rank k counts ½.
 
+    Raises
+    ------
+    ValueError, TypeError
+        As :class:`APLoss`, and for k < 1, no k, or a temperature that is not a finite number > 0.
+
     Notes
     -----
-    Cost, ties and gradient as :class:`APLoss`. No bound: of an item at rank k + 1 it counts a part. Ranks are as given:
-    a query that is left in its own list takes rank 1 from the relevant items. Explained in chapter 17.
-    Raises as :class:`APLoss`, and ValueError for k < 1, no k, or a temperature that is not a finite number > 0.
+    Cost, ties and gradient as :class:`APLoss`. It is not a bound, because an item at rank k + 1 counts in part. A query
+    that is left in its own list takes rank 1 from the relevant items. Explained in chapter 17.
 
+    References
+    ----------
+    Recall@k Eq. 6
+
+    Examples
+    --------
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.9, 0.8, 0.7], requires_grad=True)
     >>> loss = RecallAtKSurrogateLoss(BlackboxRanker(lam=4.0), k=1)(scores, torch.tensor([False, True, False]))
@@ -125,41 +148,31 @@ class RecallAtKSurrogateLoss(RankLoss):
     def extra_repr(self) -> str:
         return f"k={self.k}, temperature={self.temperature:g}, margin={self.margin:g}"
 
-    def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
-        """What a positive adds; ``within`` is how many its query has."""
-        inside = [((k - ranks) / self.temperature).sigmoid() * (within / within.clamp(max=k)) for k in self.k]
-        return 1 - torch.stack(inside).mean(0)
-
-    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None, *, weight: float = 1.0) -> Tensor:
-        dtype = torch.promote_types(scores.dtype, torch.float32)
-        part = _OfSize(self.formula, answerable(positive).sum(), dtype, weight)
-        return loss_of_positives(self.ranker, part, scores, positive, where, margin=self.margin)
+    def of_query(self, ranks: Tensor, within: Tensor, relevant: Relevant) -> Tensor:
+        found, count = [], relevant.real.sum(-1).to(ranks)
+        for k in self.k:
+            inside = ((k - ranks) / self.temperature).sigmoid().masked_fill(~relevant.real, 0.0).sum(-1)
+            possible = count.clamp(1, k)
+            found.append(torch.minimum(inside, possible) / possible)
+        return 1 - torch.stack(found).mean(0)
 
 
-class _OfSize(Part):
-    """The formula gets, instead of the ranks among the positives, how many of them their query has."""
-
-    def __call__(self, ranks: Tensor, within: Tensor, size: Tensor) -> Tensor:
-        return super().__call__(ranks, size.to(ranks), size)
-
-
-def _apply(closed_form: Callable[[Tensor], Tensor], r: Tensor) -> Tensor:
-    value = closed_form(r)
-    if not isinstance(value, Tensor) or value.shape != r.shape:
-        came = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
-        raise TypeError(
-            f"weights must map a Tensor of shape {tuple(r.shape)} to one of the same shape, got {came} "
-            "(W works on all r_i at once, by torch operations: weights=torch.log1p)"
-        )
-    return value
+def _refuse(value: Any, r: Tensor) -> NoReturn:
+    came = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
+    raise TypeError(
+        f"weights must map a Tensor of shape {tuple(r.shape)} to one of the same shape, got {came} "
+        "(W works on all r_i at once, by torch operations: weights=torch.log1p)"
+    )
 
 
 def check_closed_form(closed_form: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """W(0) = 0, and W never falls: else some weight w_K = W(K) − W(K − 1) is negative. Tried out up to 1000."""
+    """Check up to 1000 that W(0) = 0 and that W never falls: otherwise a weight w_K = W(K) − W(K − 1) is negative."""
     if not callable(closed_form):
         raise TypeError(f"weights must be 'log', 'loglog' or a callable W, got {closed_form!r} (e.g. torch.log1p)")
     with torch.no_grad():
-        values = _apply(closed_form, torch.arange(1001.0))
+        values = closed_form(r := torch.arange(1001.0, device="cpu"))
+    if not isinstance(values, Tensor) or values.shape != r.shape:
+        _refuse(values, r)
     if not abs(float(values[0])) < 1e-6:
         raise ValueError(f"weights must have W(0) = 0, got {float(values[0]):g} (a sum of no weights: subtract W(0))")
     falls = values.isnan()[1:] | (values.diff() < -1e-6 * values[1:].abs())  # by more than float32 may round

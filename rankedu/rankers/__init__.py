@@ -5,25 +5,25 @@ from typing import TYPE_CHECKING
 from rankedu._lazy import lazy
 
 if TYPE_CHECKING:
-    from rankedu.rankers._pairwise import PairwiseRanker
     from rankedu.rankers.base import Ranker
-    from rankedu.rankers.blackbox import BlackboxRanker
+    from rankedu.rankers.blackbox import BlackboxRanker, LongStepWarning, NoStepWarning, crossings
     from rankedu.rankers.histogram import HistogramRanker
     from rankedu.rankers.identity import IdentityRanker
-    from rankedu.rankers.reach import LongStepWarning, NoStepWarning, crossings, suggest_lam
+    from rankedu.rankers.pairwise import PairwiseRanker
     from rankedu.rankers.sigmoid import SigmoidRanker, operating_region
+    from rankedu.rankers.suggest import suggest_lam
     from rankedu.rankers.supremum import PRESETS, InfimumStep, SupremumRanker
 else:
     __getattr__, __dir__ = lazy(
         __name__,
         {
-            "_pairwise": "PairwiseRanker",
             "base": "Ranker",
-            "blackbox": "BlackboxRanker",
+            "blackbox": "BlackboxRanker LongStepWarning NoStepWarning crossings",
             "histogram": "HistogramRanker",
             "identity": "IdentityRanker",
-            "reach": "LongStepWarning NoStepWarning crossings suggest_lam",
+            "pairwise": "PairwiseRanker",
             "sigmoid": "SigmoidRanker operating_region",
+            "suggest": "suggest_lam",
             "supremum": "InfimumStep PRESETS SupremumRanker",
         },
     )

@@ -1,73 +1,96 @@
-"""What every ranker has: ranks among all, and ranks among some."""
+"""What every ranker offers: ranks among all items, ranks among some, and the two ranks that a loss needs."""
 
 import torch
 from torch import Tensor, nn
 
 from rankedu.checks import check_floating, check_mask, check_not_nan, check_values, check_where
+from rankedu.ranks import HALF, Relevant
 
 
 def wide(scores: Tensor) -> Tensor:
     """16-bit scores as float32: ranks are counted there, and a small shift is not rounded away."""
-    return scores.float() if scores.dtype in (torch.float16, torch.bfloat16) else scores
-
-
-def shift(scores: Tensor, positive: Tensor, margin: float) -> Tensor:
-    """Lower checked positive scores by half the margin, raise all others by it."""
-    if margin == 0:
-        return scores
-    return torch.where(positive, scores - margin / 2, scores + margin / 2)
+    return scores.float() if scores.dtype in HALF else scores
 
 
 class Ranker(nn.Module):
     """Map scores to ranks, and give the scores a gradient; a subclass says how, in ``_ranks``."""
 
-    #: Whether the gradient is linear in the one that comes in. Where it is not, as of a ranker that is made by
-    #: :func:`rankedu.blackbox.differentiate`, losses are differentiated with their value, so that they can be scaled.
+    #: Whether the gradient is linear in the incoming one. A ranker that uses Algorithm 1 sets it to False; losses then
+    #: compute their gradient at weight 1 and scale the result.
     linear = True
 
     def forward(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Rank all items of each row; the largest score has the smallest rank.
-
-        Raises ValueError or TypeError for NaN, n = 0, integer scores, or a ``where`` of another shape or dtype.
 
         Parameters
         ----------
         scores : Tensor, shape (..., n)
             Floating point; larger is better.
         where : Tensor of bool, shape (..., n), optional
-            Items that take part. Default: all.
+            Items that take part. By default, all.
 
         Returns
         -------
         Tensor, shape (..., n)
-            Ranks in the scores' dtype, in float32 for the 16-bit ones (float16 cannot count beyond 2048); 0, without
-            a gradient, outside ``where``.
+            Ranks in the scores' dtype, in float32 for 16-bit scores (float16 cannot count beyond 2048); 0, without a
+            gradient, outside ``where``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For NaN, n = 0, integer scores, or a ``where`` of another shape or dtype.
         """
         self._check(scores, where)
         check_not_nan(scores, where)
-        return self._ranks(scores, where, where)
+        return self._ranks(wide(scores), where, where)
 
     def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Rank each member among the members only; ranks, with a gradient for the members, 0 elsewhere.
+        """Rank each member among the members only.
 
-        ``members`` is bool, shape (..., n). All else as :meth:`forward`.
+        Parameters
+        ----------
+        scores, where
+            As for :meth:`forward`.
+        members : Tensor of bool, shape (..., n)
+            The items to be ranked.
+
+        Returns
+        -------
+        Tensor, shape (..., n)
+            Ranks with a gradient for the members; 0 elsewhere.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As :meth:`forward`, and for members of another shape or dtype.
         """
         self._check(scores, where)
         check_mask(members, scores, name="members")
-        if where is not None:
-            members = members & where
+        members = members if where is None else members & where
         check_not_nan(scores, members)
-        return self._ranks(scores, members, where)
+        return self._ranks(wide(scores), members, where)
 
-    def ranks_of_positives(
-        self, scores: Tensor, positive: Tensor, where: Tensor | None, *, within_grad: bool
+    def two_ranks(
+        self, scores: Tensor, relevant: Relevant, where: Tensor | None, *, within_grad: bool | None
     ) -> tuple[Tensor, Tensor]:
-        """Rank among all, and the positives, checked as the scores are, among these; (..., n) each.
+        """Rank each relevant item among all items, and among the relevant ones; for checked scores, (q, n).
 
-        The second has a gradient if ``within_grad``. Both are counts, whatever the scale of the ranker.
+        With graded relevance the second is H-rank divided by the relevance of the item, which is its rank among the
+        relevant items if there is one grade. It has a gradient if ``within_grad``; None says that it is not needed, and
+        then the first stands for both. Both count items, whatever the scale of the ranker, and have the shape of the
+        table of relevant items, (q, m); padding may have any value.
         """
-        ranks = self._ranks(scores, where, where)
-        return ranks, self._ranks(scores if within_grad else scores.detach(), positive, where)
+        ranks = relevant.pick(self._ranks(scores, where, where))
+        if within_grad is None:
+            return ranks, ranks
+        inner = scores if within_grad else scores.detach()
+        if relevant.grade is None or relevant.drop is None:
+            return ranks, relevant.pick(self._ranks(inner, relevant.members, where))
+        total = torch.zeros_like(ranks)
+        for g, drop in enumerate(relevant.drop.unbind(-1)):
+            members = relevant.members & (relevant.grade <= g)
+            total = total + drop.unsqueeze(-1) * relevant.pick(self._ranks(inner, members, where))
+        return ranks, total / relevant.share.masked_fill(~relevant.real, 1.0)
 
     def _check(self, scores: Tensor, where: Tensor | None) -> None:
         check_values(scores)

@@ -18,34 +18,40 @@ class HistogramRanker(Ranker):
 
     .. math:: \mathbf{rk}(\mathbf{y})_k = \frac12 + \sum_{l=0}^{L} m_l(y_k) \Bigl(H_{l-1} + \frac{h_l}{2}\Bigr)
 
-    with L bins of width :math:`\Delta = (y_{\max} - y_{\min})/L`; centre 0 is the highest score. This is the rank to
-    be expected if each item falls into one of its two bins by a coin with these odds, and those who share a bin share
-    the mean of their ranks.
+    with L bins of width :math:`\Delta = (y_{\max} - y_{\min})/L`; centre 0 is the highest score. This is the expected
+    rank if each item falls into one of its two bins by a coin with these odds, and items in one bin share the mean of
+    their ranks.
 
     Parameters
     ----------
     bins : int
         L ≥ 1. With one bin ranks are linear in the scores; with many they are the ranks themselves.
     score_range : (float, float)
-        Least and largest score. The default is that of a cosine similarity. Scores outside count as the end that is
-        nearer, and have no gradient.
+        Least and largest score. The default is the range of a cosine similarity. Scores outside count as the nearer
+        end, and have no gradient.
+
+    Raises
+    ------
+    ValueError
+        For fewer bins than one, or a range that is not finite and increasing.
+    TypeError
+        For bins that are not an int, or a range that is not two numbers.
 
     Notes
     -----
-    O(n + L) time and memory for each row: a rank is the value at :math:`y_k` of a piecewise linear function of L
-    pieces. It never inverts an order. Each row of ranks has the sum n(n + 1)/2, and equal scores have equal ranks:
-    the mean of those that they occupy, if no other score is near. A rank is exact as soon as all other scores are two
-    bin widths away.
+    O(n + L) time and memory for each row: a rank is the value at :math:`y_k` of a piecewise linear function with L
+    pieces. It never inverts an order. Each row of ranks has the sum n(n + 1)/2, and equal scores have equal ranks: the
+    mean of the ranks that they occupy, if no other score is near. A rank is exact if all other scores are at least two
+    bin widths away. At a centre, where the rank has a kink, its slope is the slope towards lower scores (at the last
+    centre, the other one). :class:`rankedu.losses.FastAPLoss` counts in the same bins, but takes the mean of the ratios
+    at their ends; ``APLoss(HistogramRanker())`` takes the ratio of the mean ranks. Explained in chapter 10.
 
-    At a centre itself, where the rank has a kink, its slope is that towards lower scores (at the last centre, the
-    other one).
+    References
+    ----------
+    RaMBO supp. Fig. 2d
 
-    :class:`rankedu.losses.FastAPLoss` counts in the same bins, but takes the mean of the ratios at their ends, where
-    ``APLoss(HistogramRanker())`` takes the ratio of the mean ranks. Explained in chapter 10.
-    Raises ValueError for fewer bins than one, or a range that is not finite and increasing; TypeError for bins that are
-    no int, or a range that is not two numbers.
-    Source: RaMBO supp. Fig. 2d.
-
+    Examples
+    --------
     >>> ranker = HistogramRanker(bins=4)  # the centres are 1, 0.5, 0, -0.5, -1
     >>> scores = torch.tensor([0.75, 0.25, -0.25], requires_grad=True)
     >>> ranker.histogram(scores).detach()
@@ -75,12 +81,16 @@ class HistogramRanker(Ranker):
         return ranks if members is None else ranks.masked_fill(~members, 0.0)
 
     def histogram(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Count the items softly: :math:`h_l`, from the highest centre to the lowest; (..., bins + 1), with a gradient.
+        """Count the items softly: :math:`h_l`, from the highest centre to the lowest, with a gradient.
 
-        O(n + L) for each row; all else as :meth:`forward`.
+        Returns a Tensor of shape (..., bins + 1). O(n + L) for each row; otherwise as :meth:`forward`.
         """
         self._check(scores, where)
         check_not_nan(scores, where)
+        return self.counts(scores, where)
+
+    def counts(self, scores: Tensor, where: Tensor | None) -> Tensor:
+        """The histogram of checked scores."""
         return _count(*self._place(scores, where), where, self.bins)
 
     def _place(self, scores: Tensor, members: Tensor | None) -> tuple[Tensor, Tensor]:

@@ -5,16 +5,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu._fast.gradient import once
-from rankedu.checks import check_choice
-from rankedu.rankers._pairwise import made_finite
-from rankedu.rankers.base import Ranker, wide
-from rankedu.ranks import rank
+from rankedu.checks import check_choice, refuse_second_derivative
+from rankedu.rankers.blackbox import ExactRanker
+from rankedu.ranks import ordinal
 
 PROJECTIONS = ("none", "mean", "std")
 
 
-class IdentityRanker(Ranker):
+class IdentityRanker(ExactRanker):
     r"""Rank exactly; backward, pass on minus the gradient that comes in, projected to what ranks can see.
 
     .. math:: \frac{\partial L}{\partial \mathbf{y}} := -P'(\mathbf{y})\, \mathbf{g}, \qquad
@@ -25,17 +23,28 @@ class IdentityRanker(Ranker):
     Parameters
     ----------
     project : {"std", "mean", "none"}
-        What is taken out of the gradient: its mean, for the same number added to all scores changes no rank; with "std"
-        also what stretches the scores, and the rest is divided by their length. "none" is for comparison.
+        The part of the gradient that is removed. "mean" removes its mean, because adding one number to all scores
+        changes no rank. "std" also removes the part that stretches the scores, and divides the rest by their length.
+        "none" removes nothing, for comparison.
+
+    Raises
+    ------
+    ValueError
+        For an unknown projection.
 
     Notes
     -----
-    O(n log n) forward, one sort, and O(n) backward. Ties go by position. There is no λ, and no pair is out of reach,
-    but pairs in the right order are pushed on as well: :class:`~rankedu.rankers.BlackboxRanker` pushes those that would
-    change places. A margin of the loss is still to be tuned. With "std" scores that are all equal have no gradient.
-    Explained in chapter 17. Raises ValueError for an unknown projection.
-    Source: Identity Eq. 3; Identity Eq. 10; Identity Eq. 13; Identity Eq. 14.
+    O(n log n) forward, one sort, and O(n) backward. Ties are broken by position; in a loss, against the relevant item.
+    There is no λ, and no pair is out of reach, but pairs in the right order are pushed on as well;
+    :class:`~rankedu.rankers.BlackboxRanker` pushes only those that would change places. A margin still needs tuning.
+    With "std" scores that are all equal have no gradient. Explained in chapter 17.
 
+    References
+    ----------
+    Identity Eq. 3; Identity Eq. 10; Identity Eq. 13; Identity Eq. 14
+
+    Examples
+    --------
     >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
     >>> ranks = IdentityRanker(project="mean")(scores)
     >>> ranks.detach()
@@ -54,7 +63,7 @@ class IdentityRanker(Ranker):
         return f"project={self.project!r}"
 
     def backward_of(self, scores: Tensor, gradient: Tensor, members: Tensor | None = None) -> Tensor:
-        """What the scores get of a gradient by the ranks, (..., n) both; 0 outside the members."""
+        """Return the gradient of the scores for a gradient of the ranks, (..., n) both; 0 outside the members."""
         out = None if members is None else ~members
         if out is not None:
             gradient = gradient.masked_fill(out, 0.0)
@@ -63,31 +72,32 @@ class IdentityRanker(Ranker):
         count = scores.shape[-1] if members is None else members.sum(-1, keepdim=True).clamp(min=1)
         result = gradient.sum(-1, keepdim=True) / count - gradient
         if self.project == "std":
-            centred = made_finite(scores, members)
-            centred = centred.clone() if out is None else centred.masked_fill(out, 0.0)
+            largest = torch.finfo(scores.dtype).max / 4  # infinite scores are very large ones
+            centred = (scores if out is None else scores.masked_fill(out, 0.0)).clamp(-largest, largest)
             centred -= centred.sum(-1, keepdim=True) / count
             if out is not None:
                 centred.masked_fill_(out, 0.0)
             square = centred.square().sum(-1, keepdim=True)
             along = (gradient * centred).sum(-1, keepdim=True) / square
-            result.addcmul_(centred, along).mul_(square.rsqrt())
-            if not square.all():
-                result.masked_fill_(square == 0, 0.0)
+            result.addcmul_(centred, along).mul_(square.rsqrt()).masked_fill_(square == 0, 0.0)
         return result if out is None else result.masked_fill_(out, 0.0)
 
-    def _ranks(self, scores: Tensor, members: Tensor | None, where: Tensor | None) -> Tensor:
-        ranks: Tensor = _Identity.apply(wide(scores), members, self)
+    def _exact(self, scores: Tensor, members: Tensor | None, n: Any, last: Tensor | None = None) -> Tensor:
+        ranks: Tensor = _Identity.apply(scores, members, last, self)
         return ranks
 
 
 class _Identity(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, members: Tensor | None, ranker: IdentityRanker) -> Tensor:
+    def forward(
+        ctx: Any, scores: Tensor, members: Tensor | None, last: Tensor | None, ranker: IdentityRanker
+    ) -> Tensor:
         ctx.save_for_backward(scores, members)
         ctx.ranker = ranker
-        return rank(scores, where=members).to(scores)
+        return ordinal(scores, members, last)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
         scores, members = ctx.saved_tensors
-        return once(ctx.ranker.backward_of(scores, gradient, members)), None, None
+        found = ctx.ranker.backward_of(scores, gradient, members).to(scores)
+        return refuse_second_derivative(found) if torch.is_grad_enabled() else found, None, None, None

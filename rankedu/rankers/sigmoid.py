@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from rankedu.checks import check_mask, check_not_nan, check_number, check_values
-from rankedu.rankers._pairwise import PairwiseRanker, check_temperature
+from rankedu.rankers.pairwise import PairwiseRanker, check_temperature
 
 
 class SigmoidRanker(PairwiseRanker):
@@ -21,13 +21,23 @@ class SigmoidRanker(PairwiseRanker):
         τ > 0, in units of a score. The smaller, the nearer to the ranks, and the fewer pairs have a gradient: see
         :func:`operating_region`.
 
+    Raises
+    ------
+    ValueError
+        For a temperature that is not a finite number > 0.
+
     Notes
     -----
-    O(n²) time and memory for each row; the losses take O(p n) time for p positives, and no more memory than the scores.
+    O(n²) time for each row; in a loss O(p n) for p relevant items. Pairs are compared in chunks, so memory is O(n).
     Equal scores share the mean of their ranks. Each row of ranks has the sum n(n + 1)/2. As τ → 0 the ranks of distinct
-    scores become exact. Explained in chapter 9. Raises ValueError for a temperature that is not a finite number > 0.
-    Source: Smooth-AP supp. Tab. S1.
+    scores become exact. Explained in chapter 9.
 
+    References
+    ----------
+    Smooth-AP supp. Tab. S1
+
+    Examples
+    --------
     >>> ranker = SigmoidRanker(temperature=0.1)
     >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
     >>> ranks = ranker(scores)
@@ -46,7 +56,12 @@ class SigmoidRanker(PairwiseRanker):
         return f"temperature={self.temperature:g}"
 
     def step(self, differences: Tensor) -> Tensor:
-        return (differences / self.temperature).sigmoid()
+        return sigmoid(differences / self.temperature)
+
+
+def sigmoid(x: Tensor) -> Tensor:
+    """The logistic function; 0 below −40, where it is nothing beside a rank and denormal numbers are slow."""
+    return torch.threshold(x, -40.0, -math.inf).sigmoid()
 
 
 def operating_region(
@@ -65,20 +80,34 @@ def operating_region(
     temperature : float
         τ > 0.
     threshold : float
-        t > 0: what counts as a gradient. The largest there is, at a difference of 0, is 1/(4τ).
+        t > 0: how large a gradient must be to count. The largest one, at a difference of 0, is 1/(4τ).
+
+    Returns
+    -------
+    Tensor, shape (...)
+        P of each row, float64 for float64 scores and float32 otherwise; nan if no item takes part.
+
+    Raises
+    ------
+    ValueError
+        For NaN, n = 0, another shape of ``where``, or a temperature or threshold that is not a finite number > 0.
+    TypeError
+        For a ``where`` that is not bool.
 
     Notes
     -----
-    Returns Tensor, shape (...): P of every row, float64 for float64 scores and else float32; nan where nobody takes
-    part. O(n log n): as :math:`\mathcal{G}'(x) = 1 / (4 \tau \cosh^2 \frac{x}{2\tau})`, the region is
+    O(n log n). Because :math:`\mathcal{G}'(x) = 1 / (4 \tau \cosh^2 \frac{x}{2\tau})`, the region is
 
     .. math:: |x| < 2 \tau \operatorname{arcosh} \frac{1}{2 \sqrt{t \tau}},
 
     and sorted scores are counted by binary search. The pairs i = j are in the sum, as printed. Explained in chapter 9.
-    Raises ValueError for NaN, n = 0, another shape of ``where``, or a temperature or threshold that is not a finite
-    number > 0; TypeError for a ``where`` that is not bool.
-    Source: Smooth-AP supp. Eq. 1; Smooth-AP supp. Fig. S7.
 
+    References
+    ----------
+    Smooth-AP supp. Eq. 1; Smooth-AP supp. Fig. S7
+
+    Examples
+    --------
     >>> scores = torch.tensor([0.5, 0.45, 0.1])  # at τ = 0.01, those nearer than 0.099: two, and each one to itself
     >>> round(operating_region(scores, temperature=0.01).item(), 4)
     0.5556

@@ -1,14 +1,17 @@
 """The steps of HAPPIER and ROADMAP: one meant to lie above the Heaviside function, one below it."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor
 
 from rankedu.checks import check_choice, check_mask, check_not_nan, check_number
-from rankedu.rankers._pairwise import PairwiseRanker, check_temperature
-from rankedu.ranks import rank
+from rankedu.pairs import Pairs, far, pair_sums
+from rankedu.rankers.base import wide
+from rankedu.rankers.pairwise import PairwiseRanker, bounded, check_temperature, tabulate
+from rankedu.rankers.sigmoid import sigmoid
+from rankedu.ranks import Relevant, h_rank, rank
 
 #: The published settings, as keyword arguments. The affine part of the ROADMAP of 2021 was slope * x + offset, without
 #: -delta; that is the same function with an offset larger by slope * delta = 5.
@@ -24,44 +27,57 @@ PRESETS: Mapping[str, Mapping[str, float | None]] = {
 
 
 class SupremumRanker(PairwiseRanker):
-    r"""Count who is outranked by a step above the Heaviside function: no less than a rank, if the setting keeps to it.
+    r"""Count items by a step above the Heaviside function: an upper bound of the rank, if the setting keeps it.
 
     .. math:: \mathrm{step}(x) = \begin{cases}
               \sigma(x/\tau) & x \le 0 \\
               \mathrm{start} + \sigma(x/\tau) & 0 < x \le \delta \\
               \rho\,(x - \delta) + \mathrm{offset} & x > \delta \end{cases}
 
-    The step is for items that should stand below, of strictly lower level: :meth:`against`. All others are counted as
-    they are, without a gradient: :meth:`among`.
+    The step counts the items that are less relevant than k. All others are counted exactly, without a gradient. Both
+    happen in the losses; :meth:`against` and :meth:`among` do each for a set of items.
 
     Parameters
     ----------
     temperature : float
         τ > 0 of the sigmoid.
     slope : float
-        ρ ≥ 0 of the affine part, so that the gradient does not vanish where an item is outranked by far.
+        ρ ≥ 0 of the affine part, so that the gradient does not vanish for an item that is outranked by far. The
+        attribute is called ``rho``, because the method ``slope`` is the derivative of the step.
     delta : float
         δ ≥ 0, where the affine part begins.
     offset : float, optional
-        Value ≥ 0 at which it begins. Default: where the sigmoid ends, start + σ(δ/τ), so that there is no jump at δ.
+        Its value ≥ 0 there. By default, the value at which the sigmoid ends, start + σ(δ/τ), so that there is no jump.
     start : float
-        ≥ 0; added to the sigmoid between 0 and δ. The step lies above the Heaviside function if this is 1/2 or more
-        (and the offset 1 or more), and then it jumps at 0.
+        ≥ 0; added to the sigmoid between 0 and δ. If it is 1/2 or more (and the offset 1 or more), the step lies above
+        the Heaviside function, and then it jumps at 0.
+
+    Raises
+    ------
+    ValueError
+        For a parameter that is not finite or out of range.
 
     Notes
     -----
-    `PRESETS` has the published settings, :meth:`preset` makes a ranker of one; only some of them keep the bound, and
-    chapter 14 proves which. O(n²) for each row. Tied members count each other, H(0) = 1; a tied outsider counts
-    σ(0) = 1/2. The attribute ``rho`` holds the parameter ``slope``: the method ``slope`` is the
-    derivative of the step. Explained in chapter 14.
-    Raises ValueError for a parameter that is not finite or out of range.
-    Source: HAPPIER Sec. 3.2.
+    `PRESETS` has the published settings, :meth:`preset` makes a ranker of one. Chapter 14 proves which of them keep the
+    bound. O(n²) time for each row, O(p n) in a loss. Tied items of one grade count each other, H(0) = 1; a tied item
+    that is less relevant counts σ(0) = 1/2. Explained in chapter 14.
 
+    References
+    ----------
+    HAPPIER Sec. 3.2
+
+    Examples
+    --------
     >>> ranker = SupremumRanker()
     >>> scores, relevant = torch.tensor([0.75, 0.5, 0.25]), torch.tensor([False, True, False])
     >>> ranker.among(scores, relevant) + ranker.against(scores, relevant, ~relevant)  # 1 + 100 (0.25 − 0.05) + 1.4933
     tensor([ 0.0000, 22.4933,  0.0000])
     """
+
+    #: A step below the Heaviside function that counts, in H-rank, the items that are more relevant than k, or None for
+    #: an exact count. `HAPLoss` sets it.
+    lower: Callable[[Tensor], Tensor] | None = None
 
     def __init__(
         self,
@@ -98,34 +114,25 @@ class SupremumRanker(PairwiseRanker):
         return ", ".join(f"{name}={value:.6g}" for name, value in values.items())
 
     def step(self, differences: Tensor) -> Tensor:
-        curve = (differences / self.temperature).sigmoid()
-        affine = self.rho * (differences - self.delta) + self.offset
-        near = torch.where(differences > 0, self.start + curve, curve)
-        return torch.where(differences > self.delta, affine, near)
+        curve = sigmoid(differences.clamp(max=self.delta) / self.temperature)
+        steps = torch.add(curve, (differences - self.delta).relu(), alpha=self.rho)
+        steps = steps.add(differences > 0, alpha=self.start)
+        return steps if self.jump == 0 else steps.add(differences > self.delta, alpha=self.jump)
 
     def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Count, for each member, the members whose score is at least its own; hard, without a gradient.
+        """Count, for each member, the members whose score is at least its own, without a gradient.
 
-        As :meth:`SigmoidRanker.among` otherwise. O(n log n). Tied members share the worst of their ranks, as H(0) = 1.
+        As `Ranker.among` otherwise. O(n log n). Tied members share the worst of their ranks, because H(0) = 1.
         """
         self._check(scores, where)
         check_mask(members, scores, name="members")
-        if where is not None:
-            members = members & where
+        members = members if where is None else members & where
         return rank(scores, where=members, ties="max").to(torch.promote_types(scores.dtype, torch.float32))
 
-    def ranks_of_positives(
-        self, scores: Tensor, positive: Tensor, where: Tensor | None, *, within_grad: bool
-    ) -> tuple[Tensor, Tensor]:
-        """As ``Ranker.ranks_of_positives``; its step is for the irrelevant items alone."""
-        within = self.among(scores, positive, where=where)
-        return within + self.against(scores, positive, ~positive, where=where), within
-
     def against(self, scores: Tensor, members: Tensor, others: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Count, for each member, by how much the others outrank it: the sum of the step, with a gradient; 0 elsewhere.
+        """Count, for each member, by the step how far the others outrank it; with a gradient, 0 elsewhere.
 
-        All else as :meth:`among`; members and others may have no common item, else ValueError. O(n²) time and memory
-        for each row.
+        As :meth:`among` otherwise. Raises ValueError if members and others have an item in common.
         """
         self._check(scores, where)
         check_mask(members, scores, name="members")
@@ -133,9 +140,46 @@ class SupremumRanker(PairwiseRanker):
         if where is not None:
             members, others = members & where, others & where
         if (members & others).any():
-            raise ValueError("others must have no item in common with members (nobody outranks itself: & ~members)")
+            raise ValueError("others must have no item in common with members (no item outranks itself: & ~members)")
         check_not_nan(scores, members | others)
-        return self._outranked(scores, members, others)
+        rows = bounded(wide(scores), members | others).reshape(-1, scores.shape[-1])
+        here = members.reshape(rows.shape)
+        row, item = here.nonzero(as_tuple=True)
+        counts, _ = self._sums(rows, Pairs(row, item), rows.masked_fill(here, far(rows)))
+        return torch.zeros_like(rows).masked_scatter(here, counts).view(scores.shape)
+
+    def two_ranks(
+        self, scores: Tensor, relevant: Relevant, where: Tensor | None, *, within_grad: bool | None
+    ) -> tuple[Tensor, Tensor]:
+        """As `Ranker.two_ranks`: the step counts less relevant items only, and ``lower`` the more relevant ones.
+
+        If the second rank is not needed, the step counts all items.
+        """
+        if within_grad is None:
+            return super().two_ranks(scores, relevant, where, within_grad=None)
+        row, column = relevant.real.nonzero(as_tuple=True)
+        rows = bounded(scores, where)
+        pairs = Pairs(row, relevant.item[row, column], relevant.grade)
+        others = rows if relevant.grade is not None else rows.masked_fill(relevant.members, far(rows))
+        counted, _ = self._sums(rows, pairs, others)
+        table = bounded(relevant.pick(scores), relevant.real)
+        if relevant.grade is None:
+            own = within = rank(table.detach(), where=relevant.real, ties="max").to(scores)
+        else:
+            own, total = h_rank(table.detach(), relevant, ties="for")
+            within = total / relevant.share.masked_fill(~relevant.real, 1.0)
+            if self.lower is not None:
+                pairs = Pairs(row, column, relevant.pick(relevant.grade), only="higher")
+                change, _ = pair_sums(self._lower_than_counted, table[row, column], table, pairs)
+                within = within + tabulate(change, relevant)
+        return own + tabulate(counted, relevant), within
+
+    def _lower_than_counted(self, differences: Tensor) -> Tensor:
+        """The change that the lower step makes in the count of a more relevant item; 0 if it is not counted."""
+        assert self.lower is not None
+        counted = differences > far(differences) / 2
+        change = self.lower(differences.masked_fill(~counted, 0.0)) - (differences >= 0).to(differences)
+        return change.masked_fill(~counted, 0.0)
 
 
 class InfimumStep:
@@ -143,11 +187,25 @@ class InfimumStep:
 
     .. math:: \mathrm{step}(x) = \begin{cases} 10\,x & x \le 0 \\ \min(25\,x + \tfrac12,\ 1) & x > 0 \end{cases}
 
-    The slopes of the two parts are ≥ 0, else ValueError. Called with differences of scores, elementwise, with a
-    gradient by autograd. It jumps by 1/2 at 0, and is not bounded below: what it counts may be negative, and then a
-    loss exceeds 1. Explained in chapter 14.
-    Source: HAPPIER Sec. 3.2.
+    Called with differences of scores, elementwise, with a gradient by autograd. It jumps by 1/2 at 0, and is not
+    bounded below: an H-rank that it counts may be negative, and then a loss exceeds 1. Explained in chapter 14.
 
+    Parameters
+    ----------
+    below, above : float
+        The slopes of the two parts, ≥ 0.
+
+    Raises
+    ------
+    ValueError
+        For a slope that is negative or not finite.
+
+    References
+    ----------
+    HAPPIER Sec. 3.2
+
+    Examples
+    --------
     >>> InfimumStep()(torch.tensor([-0.125, 0.0, 0.0078125, 0.5]))
     tensor([-1.2500,  0.0000,  0.6953,  1.0000])
     """
@@ -161,9 +219,3 @@ class InfimumStep:
 
     def __call__(self, differences: Tensor) -> Tensor:
         return torch.where(differences > 0, (self.above * differences + 0.5).clamp(max=1.0), self.below * differences)
-
-    def slope(self, differences: Tensor) -> Tensor:
-        """Differentiate, elementwise, without a gradient of its own."""
-        rising = (differences > 0) & (self.above * differences + 0.5 <= 1)
-        flat = torch.zeros_like(differences)
-        return flat.masked_fill(differences <= 0, self.below).masked_fill(rising, self.above)

@@ -20,8 +20,7 @@ from torch.nn.functional import normalize
 from torch.profiler import ProfilerActivity, profile
 
 from rankbook.kit import landscapes
-from rankedu import rank, readable
-from rankedu.losses import APLoss, HAPLoss, MAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
+from rankedu.losses import HAPLoss, MAPLoss, OnEmbeddings, RecallLoss
 from rankedu.memory import ScoreMemory
 from rankedu.metrics import evaluate_retrieval
 from rankedu.rankers import BlackboxRanker, SigmoidRanker, suggest_lam
@@ -91,29 +90,13 @@ def map_with_memory(batch: int, classes: int = 20) -> Comparison:
     return {"ours": ours, "two np.argsort by class and two in one list": sorts}, dict
 
 
-def ten_items(work: str, calls: int) -> Comparison:
-    """What is made for long lists does not make short ones slow: the definition runs under the same checks."""
-    ranker, relevance = BlackboxRanker(4.0), torch.arange(10) % 3 == 0
-    losses = {"ap": APLoss(ranker, margin=0.1), "recall": RecallLoss(ranker, margin=0.1)}
-    losses |= {"smooth ap": SmoothAPLoss(), "sup ap": SupAPLoss()}
-    scores = torch.rand(10, generator=torch.Generator().manual_seed(0))
-    once = partial(rank, scores) if work == "rank" else step(lambda y: losses[work](y, relevance), scores)
-
-    def definition():
-        with readable():
-            for _ in range(calls):
-                once()
-
-    return {"ours": lambda: [once() for _ in range(calls)], "the readable definition": definition}, dict
-
-
 def lam_from_data(what: str, size: int) -> Comparison:
     """λ from the data, and the check whether a step reaches anybody, beside a fixed λ without a check."""
     labels = torch.arange(max(size, 8)) // 4
     embeddings = torch.randn(len(labels), 64, generator=torch.Generator().manual_seed(0))
     losses = {"auto": RecallLoss(BlackboxRanker(), margin=0.1), "check": RecallLoss(BlackboxRanker(1e4), margin=0.1)}
     fixed = RecallLoss(BlackboxRanker(1e4), margin=0.1)
-    fixed.ranker._told = True
+    fixed.ranker._warned = True
 
     def train(loss):
         on_embeddings = OnEmbeddings(loss)

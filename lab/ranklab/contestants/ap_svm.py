@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from rankedu.checks import check_choice, check_finite
-from rankedu.losses.base import ScoreLoss, positives, wanted, with_gradient
-from rankedu.rankers.base import wide
+from rankedu.losses.base import ScoreLoss, check_lists, with_gradient
 from ranklab.contestants.interleaving import INFERENCE, Floats, Ints
 
 Bools = npt.NDArray[np.bool_]
@@ -56,27 +55,27 @@ class APSVMLoss(ScoreLoss):
     def extra_repr(self) -> str:
         return f"inference={self.inference!r}"
 
-    def check_scores(self, scores: Tensor, where: Tensor | None) -> None:
+    def check(self, scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, int]:
+        found = check_lists(scores, relevance, where)
         check_finite(scores, where, LEAVE_OUT)
+        return found
 
-    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
-        scores = wide(scores)
-        value, gradient = _hinge(scores, positive, where, self.inference)
-        return with_gradient(value, scores, gradient if wanted(scores) else None, where)
+    def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int) -> Tensor:
+        values, gradient = _hinge(scores, relevance, where, self.inference)
+        return with_gradient(values, scores, gradient, where)
 
 
 def _hinge(scores: Tensor, positive: Tensor, where: Tensor | None, inference: str) -> tuple[Tensor, Tensor]:
-    """Find the best ranking, and with it the value and the slope."""
+    """Find the best ranking of each query, and with it the value and the slope."""
     y, relevant, here = _rows(scores, positive, where)
-    slope, total = np.zeros_like(y), 0.0
+    slope, values = np.zeros_like(y), np.zeros(len(y))
     for q in np.flatnonzero(relevant.any(1) & (here & ~relevant).any(1)):
         i, j, passes, outranked = _search(y[q], relevant[q], here[q], inference)
         scale = 2 / (len(i) * len(j))
         slope[q, i], slope[q, j] = -scale * outranked, scale * passes
         place = np.arange(1, len(i) + 1)
-        total += (outranked / (place + outranked)).mean() + slope[q, i] @ y[q, i] + slope[q, j] @ y[q, j]
-    count = relevant.any(1).sum()
-    return scores.new_tensor(total / count), torch.from_numpy(slope / count).to(scores)
+        values[q] = (outranked / (place + outranked)).mean() + slope[q, i] @ y[q, i] + slope[q, j] @ y[q, j]
+    return torch.from_numpy(values).to(scores), torch.from_numpy(slope).to(scores)
 
 
 def most_violated_ranking(
@@ -113,7 +112,7 @@ def most_violated_ranking(
     tensor([1, 2, 3, 4])
     """
     check_choice(inference, tuple(INFERENCE), name="inference")
-    positive, _ = positives(scores, relevance, where)
+    positive = check_lists(scores, relevance, where)[0]
     check_finite(scores, where, LEAVE_OUT)
     y, relevant, here = _rows(scores, positive, where)
     ranks = np.zeros(y.shape, dtype=np.int64)

@@ -7,10 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from rankedu.checks import check_count, did_you_mean
+from rankedu.checks import check_count, check_embeddings, check_like, check_references, did_you_mean
 from rankedu.losses.base import eager
 from rankedu.losses.clustering import check_class_ids
-from rankedu.losses.on_embeddings import check_embeddings
 from ranklab.contestants import _baseline_table as table
 
 
@@ -34,7 +33,8 @@ class Baseline(nn.Module):
         ref_labels: Tensor | None = None,
     ) -> Tensor:
         """Compute the loss of a batch, a Tensor of shape (); see :func:`baseline`."""
-        check_embeddings(embeddings, labels)
+        labels = check_embeddings(embeddings, labels)
+        check_like(labels, embeddings[:, 0], name="labels", other="embeddings[:, 0]")
         if self.n_classes is not None:
             check_class_ids(labels, self.n_classes)
         if ref_emb is embeddings and ref_labels is labels:
@@ -47,7 +47,7 @@ class Baseline(nn.Module):
                     f"ref_emb must be None for {self.name!r}, got a Tensor (it compares with its proxies, or with "
                     "items of the batch alone)"
                 )
-            check_embeddings(ref_emb, ref_labels, prefix="ref_", like=embeddings)
+            ref_labels = check_references(ref_emb, ref_labels, embeddings, labels)
         with torch.autocast(embeddings.device.type, enabled=False):
             batch = (self._prepare(embeddings), labels)
             references = (None if ref_emb is None else self._prepare(ref_emb), ref_labels)

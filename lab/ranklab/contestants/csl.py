@@ -7,12 +7,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize, softplus
 
-from rankedu.checks import check_number
+from rankedu.checks import check_embeddings, check_number
 from rankedu.hierarchy import check_paths, check_per_level
 from rankedu.hierarchy import levels as common_levels
 from rankedu.losses.base import eager
 from rankedu.losses.clustering import new_proxies
-from rankedu.losses.on_embeddings import check_embeddings
 from rankedu.rankers.base import wide
 
 
@@ -78,7 +77,12 @@ class CSLLoss(nn.Module):
 
         Each path must be among ``class_labels``. A level at which an item has no negatives adds 0.
         """
-        check_embeddings(embeddings, labels, paths=True, like=self.proxies)
+        check_embeddings(embeddings, labels)
+        if embeddings.shape[1] != self.proxies.shape[1]:
+            raise ValueError(
+                f"embeddings must have shape (batch, {self.proxies.shape[1]}), got {tuple(embeddings.shape)} "
+                "(embeddings and proxies are compared, so they have one width)"
+            )
         n_levels = self.class_labels.shape[1]
         if (1 if labels.ndim == 1 else labels.shape[1]) != n_levels:
             raise ValueError(f"labels must have shape (batch, {n_levels}) as class_labels, got {tuple(labels.shape)}")

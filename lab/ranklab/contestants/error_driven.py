@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from rankedu.checks import check_number
-from rankedu.losses.base import ScoreLoss, tile_size, wanted, with_gradient
-from rankedu.rankers.base import wide
+from rankedu.losses.base import ScoreLoss, with_gradient
+from rankedu.pairs import CHUNK
 
 
 class ErrorDrivenAPLoss(ScoreLoss):
@@ -51,42 +51,35 @@ class ErrorDrivenAPLoss(ScoreLoss):
     def extra_repr(self) -> str:
         return f"delta={self.delta:g}"
 
-    def mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
-        scores = wide(scores)
-        learning = wanted(scores)
+    def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int) -> Tensor:
         with torch.no_grad():
-            value, update = _errors(scores, positive, where, self.delta, learning)
-        return with_gradient(value, scores, update, where)
+            values, update = _errors(scores, relevance, where, self.delta)
+        return with_gradient(values, scores, update, where)
 
 
-def _errors(
-    scores: Tensor, positive: Tensor, where: Tensor | None, delta: float, learning: bool
-) -> tuple[Tensor, Tensor | None]:
-    """Count, for each positive, what is above; if an update is wanted, look at the pairs again: none is stored."""
-    n, here = scores.shape[-1], torch.ones_like(positive) if where is None else where
-    y, positive, here = (x.reshape(-1, n) for x in (scores.masked_fill(~here, 0.0), positive, here))
+def _errors(scores: Tensor, positive: Tensor, where: Tensor | None, delta: float) -> tuple[Tensor, Tensor]:
+    """Count, for each relevant item, what is above; then look at the pairs again, since none is stored."""
+    here = torch.ones_like(positive) if where is None else where
+    y = scores.masked_fill(~here, 0.0)
     query, item = positive.nonzero(as_tuple=True)
     above, negatives = y.new_empty(2, len(query))
     for tile, steps in tiles(y, here, query, item, delta):
         above[tile] = steps.sum(-1) - 0.5  # less its own H(0)
         negatives[tile] = steps.masked_fill_(positive[query[tile]], 0.0).sum(-1)
     error = negatives / (1 + above)
-    count = positive.sum(-1)
-    weight = 1 / (count[query] * (count > 0).sum()).to(y)
-    if not learning:
-        return (weight * error).sum(), None
+    weight = 1 / positive.sum(-1)[query].to(y)
     factor = weight / (1 + above)  # L_ij = H / (1 + above), times the weight
     update = torch.zeros_like(y)
     for tile, steps in tiles(y, here, query, item, delta):
         update.index_add_(0, query[tile], steps.mul_(factor[tile, None]))
     update.masked_fill_(positive, 0.0)
     update[query, item] = -weight * error
-    return (weight * error).sum(), update
+    return y.new_zeros(len(y)).index_add_(0, query, weight * error), update
 
 
 def tiles(scores: Tensor, here: Tensor, query: Tensor, item: Tensor, delta: float) -> Any:
     """Yield H(y_k − y_i) for some positives i at a time and all items k of their queries; 0 outside ``here``."""
-    size = max(1, tile_size(scores.device) // scores.shape[1])
+    size = max(1, CHUNK.get(scores.device.type, CHUNK["cuda"]) // scores.shape[1])
     for start in range(0, len(query), size):
         tile = slice(start, start + size)
         steps = scores[query[tile]] - scores[query[tile], item[tile]].unsqueeze(1)

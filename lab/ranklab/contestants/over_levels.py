@@ -5,9 +5,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from rankedu.checks import check_embeddings
 from rankedu.hierarchy import check_paths
 from rankedu.losses.base import eager
-from rankedu.losses.on_embeddings import check_embeddings
 from rankedu.rankers.base import wide
 
 

@@ -3,8 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from rankedu.checks import check_like, check_number
-from rankedu.losses.on_embeddings import check_embeddings
+from rankedu.checks import check_embeddings, check_like, check_number
 from rankedu.rankers.base import wide
 
 
@@ -49,7 +48,7 @@ class SOAPLoss(nn.Module):
 
         Its value is of the averages; queries without a relevant item in the batch are left out.
         """
-        check_embeddings(embeddings, labels)
+        labels = check_embeddings(embeddings, labels)
         check_like(items, labels, name="items", other="labels")
         cosines = nn.functional.normalize(wide(embeddings), dim=-1)
         cosines = cosines @ cosines.T

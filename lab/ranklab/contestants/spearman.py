@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from rankedu.checks import check_floating, warn_caller
-from rankedu.losses.base import by_definition, check_ranker, eager, zeros
+from rankedu.losses.base import at_unit_weight, check_ranker, eager, zeros
 from rankedu.metrics import UndefinedMetricWarning
 from rankedu.metrics.graded import check_target, fractional_ranks
 from rankedu.rankers.base import wide
@@ -74,7 +75,11 @@ class SpearmanLoss(nn.Module):
             if getattr(self.ranker, "normalized", False):
                 ranks = ranks * count.to(ranks.dtype)
             wrong: Tensor = (ranks - goal.to(ranks.dtype)).masked_fill(goal == 0, 0.0)[ordered]
-            return (wrong.square() * scale.to(ranks.dtype)).sum()
+            return (wrong.square() * scale.to(ranks.dtype)).sum().view(1)
 
         scores = wide(scores)
-        return by_definition(self.ranker, distance, scores, where)
+        if self.ranker.linear:
+            return distance(scores).sum()
+        rows, one = scores.reshape(1, -1), torch.ones(1, dtype=torch.bool, device=scores.device)
+        here = None if where is None else where.reshape(1, -1)
+        return at_unit_weight(lambda flat: distance(flat.view_as(scores)), rows, one, here).sum()

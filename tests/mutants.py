@@ -31,7 +31,7 @@ PARTS = {
     "library": (
         [
             *(f"rankedu/{name}.py" for name in ("ranks", "blackbox", "hierarchy", "memory")),
-            *(f"rankedu/{folder}/*.py" for folder in ("_fast", "rankers", "losses", "metrics")),
+            *(f"rankedu/{folder}/*.py" for folder in ("rankers", "losses", "metrics")),
         ],
         ["tests/library", "rankedu"],
     ),

@@ -282,7 +282,7 @@ def test_settings_of_losses():
         (lambda: losses.CalibrationLoss(nan), ValueError, "at_least must be finite, got nan .*cosine"),
         (lambda: losses.HAPLoss(within_grad=True), ValueError, r"within_grad must be False .*lower=InfimumStep\(\)"),
         (lambda: losses.HAPLoss(SigmoidRanker(), lower=InfimumStep()), ValueError, "lower .* None .* within_grad=True"),
-        (lambda: losses.HAPLoss(lower=3), TypeError, "lower must be a step with a slope, got 3"),
+        (lambda: losses.HAPLoss(lower=3), TypeError, "lower must be a step, got 3"),
         (lambda: losses.HAPLoss(lower=InfimumStep())(y / 0, 1 + y), ValueError, "scores .* finite, .*lower falls"),
         (lambda: losses.HAPPIERLoss(2, 3, weight=1.5), ValueError, r"weight must be finite and in \[0, 1\], got 1.5"),
         (lambda: losses.ClusterLoss(5, 0), ValueError, "dim must be >= 1, got 0"),
@@ -343,8 +343,7 @@ def test_scores_and_relevance_of_losses():
 
 def test_losses_of_embeddings():
     ap, memory, graded = losses.APLoss(blackbox), EmbeddingMemory(2), losses.OnEmbeddings(losses.HAPLoss())
-    memories = None, EmbeddingMemory(1), memory
-    on, remembering, of_paths = (losses.OnEmbeddings(ap, memory=some) for some in memories)
+    on, of_paths = (losses.OnEmbeddings(ap, memory=some) for some in (None, memory))
     memory(e, two)
     refused(
         (lambda: on(e, ones[:1]), ValueError, r"labels must have the shape .* \(2,\), got \(1,\)"),
@@ -356,7 +355,10 @@ def test_losses_of_embeddings():
         (lambda: on(e, ones, None, e + 1), ValueError, "ref_labels must be given with ref_emb"),
         (lambda: on(e, ones, None, None, ones), ValueError, "ref_emb must be given with ref_labels"),
         (lambda: on(e, ones, None, random(2, 4), ones), ValueError, r"ref_embeddings .* \(batch, 6\), got"),
-        (lambda: remembering(e, ones, None, e + 1, ones), ValueError, "None where there is a memory"),
+        (lambda: on(e, ones, ids=ones / 2), TypeError, "ids must be integers"),
+        (lambda: on(e, ones, None, e + 1, ones, ids=ones), ValueError, "ref_ids must be given too, got None"),
+        (lambda: on(e, ones / 2), TypeError, r"labels must be whole numbers, got \[0.5\]"),
+        (lambda: on(e, -2 * ones), ValueError, "labels must be >= 0, or -1 for no label, got -2"),
         (lambda: on(e, ones / torch.tensor([1, nan])), ValueError, r"labels .* NaN, got 1 .*number the"),
         (lambda: on(e, torch.ones(2, 2)), TypeError, r"labels must be integers, .*all are whole: labels.long\(\)"),
         (lambda: on(e, ["cat", "dog"]), TypeError, r"got list \(number the words: .*unique\(labels"),

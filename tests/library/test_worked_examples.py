@@ -88,7 +88,7 @@ def test_a_ranker_that_is_added_has_every_test_of_a_ranker(copy):
         (copy / table).read_text(encoding="utf-8").replace(", SigmoidRanker, Sup", ", NoiseRanker, SigmoidRanker, Sup")
     )
     (copy / table).write_text(known + block_after("ranker", f"`{table}`"), encoding="utf-8")
-    offer(copy / head, block_after("ranker", f"`{head}`"), "NoiseRanker", before=("reach", "PairwiseRanker"))
+    offer(copy / head, block_after("ranker", f"`{head}`"), "NoiseRanker", before=("pairwise", "PairwiseRanker"))
     tests = ["tests/library/rankers/test_noise.py", "tests/library/rankers/test_contract.py"]
     told = run(copy, "-m", "pytest", *PYTEST, file, *tests, "-k", "noise or in_the_table")
     assert int(re.search(r"(\d+) passed", told).group(1)) > 6, told

@@ -137,7 +137,7 @@ LOSSES = {
     "ap": Case(partial(AP, BLACKBOX, 0.125), with_margin(ap_loss, 0.125), breaks=EXACT),
     "ap, normalized": Case(partial(AP, NORMALIZED), ap_loss, breaks=EXACT),
     "ap, through both ranks": Case(partial(AP, BLACKBOX, within_grad=True), ap_loss, breaks=EXACT),
-    "ap of a sigmoid": Case(partial(AP, SIGMOID, 0.125), breaks=ONCE | {"slope": "the one through rk⁺ is stopped"}),
+    "ap of a sigmoid": Case(partial(AP, SIGMOID, 0.125), breaks={"slope": "the one through rk⁺ is stopped"}),
     "ap of a histogram": Case(partial(AP, HistogramRanker(5), within_grad=True), breaks=IN_BINS),
     "ap of a projection": Case(partial(AP, ProjectionRanker(0.3), within_grad=True), breaks=IN_BINS | COSINES),
     "recall": Case(partial(RECALL, BLACKBOX), recall_loss(reference.W_log), breaks=EXACT),
@@ -147,9 +147,9 @@ LOSSES = {
         breaks=EXACT,
     ),
     "recall, own W": Case(partial(RECALL, BLACKBOX, weights=torch.sqrt), recall_loss(math.sqrt), breaks=EXACT),
-    "recall of a sigmoid": Case(partial(RECALL, SIGMOID, weights=torch.log1p, within_grad=True), breaks=ONCE),
+    "recall of a sigmoid": Case(partial(RECALL, SIGMOID, weights=torch.log1p, within_grad=True)),
     "recall@k": Case(partial(RECALL_AT_K, BLACKBOX, (1, 3), 2.0), recall_at_k_loss(reference.rank), breaks=EXACT),
-    "recall@k, double sigmoid": Case(partial(RECALL_AT_K, SIGMOID, (1, 3), 2.0), recall_at_k_loss(SOFT), breaks=ONCE),
+    "recall@k, double sigmoid": Case(partial(RECALL_AT_K, SIGMOID, (1, 3), 2.0), recall_at_k_loss(SOFT)),
     "ap by identity": Case(partial(AP, IdentityRanker("mean"), 0.125), with_margin(ap_loss, 0.125), breaks=EXACT),
     "ap by identity, std": Case(partial(AP, IdentityRanker("std"), 0.125), with_margin(ap_loss, 0.125), breaks=EXACT),
     "recall by identity": Case(partial(RECALL, IdentityRanker()), recall_loss(reference.W_log), breaks=EXACT),
@@ -157,34 +157,32 @@ LOSSES = {
         partial(losses.MAPLoss, BLACKBOX, 0.125),
         breaks=EXACT | WHOLE | {"rows": "its queries are columns", "empty": "the class-agnostic term counts all"},
     ),
-    "smooth ap": Case(partial(losses.SmoothAPLoss, 0.1), lambda y, r: 1 - reference.smooth_ap(y, r, 0.1), breaks=ONCE),
-    "sup ap": Case(losses.SupAPLoss, sup_ap_loss, breaks=ONCE),
+    "smooth ap": Case(partial(losses.SmoothAPLoss, 0.1), lambda y, r: 1 - reference.smooth_ap(y, r, 0.1)),
+    "sup ap": Case(losses.SupAPLoss, sup_ap_loss),
     "sup ap, warm": Case(
         partial(losses.SupAPLoss, 0.1, slope=3.0, delta=0.1),
         partial(sup_ap_loss, temperature=0.1, slope=3.0, delta=0.1),
-        breaks=ONCE,
     ),
     "fast ap": Case(
-        partial(losses.FastAPLoss, 6), lambda y, r: 1 - reference.fast_ap(y, r, 6), breaks=ONCE | IN_BINS | COSINES
+        partial(losses.FastAPLoss, 6), lambda y, r: 1 - reference.fast_ap(y, r, 6), breaks=IN_BINS | COSINES
     ),
     "h-ap": Case(partial(HAP, BLACKBOX, 0.125), with_margin(h_ap_loss, 0.125), "graded", EXACT),
     "h-ap, through both ranks": Case(partial(HAP, BLACKBOX, within_grad=True), h_ap_loss, "graded", EXACT),
     "h-ap of a sigmoid": Case(
-        partial(HAP, SIGMOID, within_grad=True), lambda y, rel: 1 - h_ap_by_pairs(y, rel, 0.1), "graded", ONCE
+        partial(HAP, SIGMOID, within_grad=True), lambda y, rel: 1 - h_ap_by_pairs(y, rel, 0.1), "graded"
     ),
     "h-ap of a histogram": Case(partial(HAP, HistogramRanker(20), within_grad=True), None, "graded", IN_BINS),
-    "happier": Case(HAP, reference.happier_loss, "graded", ONCE),
+    "happier": Case(HAP, reference.happier_loss, "graded"),
     "happier, released": Case(
         partial(HAP, SupremumRanker.preset("happier_inat")),
         partial(reference.happier_loss, step=partial(reference.happier_step, offset=1.0, start=0.0)),
         "graded",
-        ONCE,
     ),
     "happier, from below": Case(
         partial(HAP, lower=InfimumStep()),
         partial(reference.happier_loss, lower=reference.happier_lower_step),
         "graded",
-        ONCE | {"infinite": "the lower step falls without bound"},
+        {"infinite": "the lower step falls without bound"},
     ),
     "ndcg": Case(partial(NDCG, BLACKBOX, 0.125), with_margin(ndcg_loss(reference.rank), 0.125), "graded", EXACT),
     "ndcg@6, normalized": Case(
@@ -193,10 +191,8 @@ LOSSES = {
         "graded",
         EXACT,
     ),
-    "ndcg of a sigmoid": Case(
-        partial(NDCG, SIGMOID, gains=torch.sqrt), ndcg_loss(SOFT, math.sqrt), "graded", breaks=ONCE
-    ),
-    "ndcg from above": Case(partial(NDCG, SupremumRanker()), ndcg_loss(stepped_rank), "graded", breaks=ONCE),
+    "ndcg of a sigmoid": Case(partial(NDCG, SIGMOID, gains=torch.sqrt), ndcg_loss(SOFT, math.sqrt), "graded"),
+    "ndcg from above": Case(partial(NDCG, SupremumRanker()), ndcg_loss(stepped_rank), "graded"),
     "spearman": OfTarget(partial(SpearmanLoss, BLACKBOX), spearman_loss(reference.rank), breaks=EXACT | WHOLE),
     "spearman of a sigmoid": OfTarget(
         partial(SpearmanLoss, SIGMOID),
@@ -214,7 +210,7 @@ LOSSES = {
     "roadmap": Case(
         losses.ROADMAPLoss,
         roadmap_loss,
-        breaks=ONCE | WHOLE | {"rows": "as the calibration", "empty": "as the calibration"},
+        breaks=WHOLE | {"rows": "as the calibration", "empty": "as the calibration"},
     ),
 }
 

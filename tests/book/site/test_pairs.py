@@ -99,7 +99,7 @@ def test_a_chapter_that_fails_keeps_its_notebook_and_what_had_run(tmp_path, monk
 CELLS = (
     "import rankedu.cli\n\n```{code-cell} ipython3\n---\ntags: [a]\n---\n%matplotlib inline\nimport rankedu.ranks\n```"
 )
-RANKS = {"rankedu/__init__.py", "rankedu/ranks.py", "rankedu/_fast/packed.py"}
+RANKS = {"rankedu/__init__.py", "rankedu/ranks.py"}
 FOUND = [
     ("from rankedu.ranks import rank", "x.py", RANKS, "losses"),
     ("import rankedu\nrankedu.rank(y)", "x.py", RANKS, "losses"),

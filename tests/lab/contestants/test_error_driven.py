@@ -6,7 +6,7 @@ import pytest
 import torch
 from drawn import coin, gradient, random
 
-from rankedu._fast import tiles
+from rankedu import pairs
 from ranklab.contestants import ErrorDrivenAPLoss
 
 inf = float("inf")
@@ -33,7 +33,7 @@ def definition(y, positive, delta):
 
 @pytest.mark.parametrize("tile", [1, 30, 1 << 20])
 def test_value_and_update_are_the_definition(monkeypatch, tile):
-    monkeypatch.setitem(tiles.TILE, "cpu", tile)
+    monkeypatch.setitem(pairs.CHUNK, "cpu", tile)
     for delta, ties, (seed, p) in product((0.0, 0.01, 0.5, 10.0), (False, True), ((0, 0.1), (1, 0.4), (2, 0.9))):
         y, relevance = random(17, seed=seed), coin(17, seed=seed + 5, p=p)
         relevance[seed] = True

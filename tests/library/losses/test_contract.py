@@ -9,8 +9,7 @@ from cases import EMBEDDED, LOSSES
 from drawn import DEVICES, DTYPES, HALF, coin, cosines, grades, gradient, random, refused, value_and_gradients
 from torch import nn
 
-from rankedu import losses, rank, readable
-from rankedu._fast import packed, tiles
+from rankedu import losses, pairs, rank, ranks
 from rankedu.blackbox import interpolate
 from rankedu.losses import APLoss, MAPLoss, RecallLoss
 from rankedu.rankers import BlackboxRanker, SigmoidRanker
@@ -149,8 +148,8 @@ class Held(BlackboxRanker):
 
     linear = True
 
-    def _ranks(self, scores, members, where):
-        ranks = super()._ranks(scores.detach(), members, where).requires_grad_()
+    def _exact(self, scores, members, n, last=None):
+        ranks = super()._exact(scores.detach(), members, n, last).requires_grad_()
         self.seen.append((ranks, scores, torch.ones_like(scores, dtype=torch.bool) if members is None else members))
         return ranks
 
@@ -166,11 +165,10 @@ def test_the_gradient_of_exact_ranks_is_that_of_their_interpolation(name):
         held, ranker = LOSSES[name].loss, Held(60.0)
         ranker.seen = []
         (held.average_precision if name == "map" else held).ranker = ranker
-        with readable():
-            held(leaf := scores.clone().requires_grad_(), labels, where=where).backward()
+        held(leaf := scores.clone().requires_grad_(), labels, where=where).backward()
         leaf.grad = None
-        for ranks, moved, members in (seen for seen in ranker.seen if seen[0].grad is not None):
-            for y, c, inside in zip(*(x.reshape(-1, x.shape[-1]) for x in (moved, ranks.grad, members)), strict=True):
+        for own, moved, members in (seen for seen in ranker.seen if seen[0].grad is not None):
+            for y, c, inside in zip(*(x.reshape(-1, x.shape[-1]) for x in (moved, own.grad, members)), strict=True):
                 if inside.any():
                     (interpolate(rank, c[inside], 60.0)(y[inside]) + 0 * leaf.sum()).backward(retain_graph=True)
         found = gradient(LOSSES[name].loss, scores, labels, where=where)
@@ -213,25 +211,11 @@ def test_every_device_gives_the_same(case, device):
     close(found.cpu().double(), expected, rtol=1e-4, atol=1e-4 * expected.abs().max().item())
 
 
-#: What decides how the fast path goes: counted, merged, sorted; in pieces, in tiles of one pair and of many.
-PATHS = {
-    "as it is": {},
-    "count": {"FEW": 99, "CHUNK": 7},
-    "merge": {"FEW": 0, "LONG": 1, "DENSE": 2.0, "CHUNK": 7, "TILE": 1},
-    "sort": {"FEW": 0, "LONG": 1, "DENSE": -1.0, "TILE": 64},
-    "pieces": {"FEW": 0, "LONG": 1, "DENSE": 2.0, "PIECE": 7, "PIECES": 9, "EXACT": 30},
-    "sorted pieces": {"FEW": 0, "LONG": 1, "DENSE": -1.0, "PIECE": 7, "PIECES": 9, "EXACT": 30},
-}
-
-
 @cases()
-def test_the_fast_path_is_the_readable_one(monkeypatch, case):
-    """With ties, infinities, both zeros, denormal numbers, who is left out, and rows with nothing to rank."""
+def test_chunks_and_blocks_change_nothing(monkeypatch, case):
+    """With ties, infinities, both zeros, denormal numbers, items left out, and rows with nothing to rank."""
     tiny = torch.finfo(torch.float32).smallest_normal * torch.finfo(torch.float32).eps
-    for number, (path, dtype) in enumerate((p, d) for p in PATHS.values() for d in (torch.float32, torch.float64)):
-        for name, value in path.items():
-            of = (tiles.TILE, "cpu") if name == "TILE" else (vars(packed), name)
-            monkeypatch.setitem(*of, value)
+    for number, (size, dtype) in enumerate((s, d) for s in (1, 7, 200) for d in (torch.float32, torch.float64)):
         for ties in (False, True):
             y = 0.5 * random(2, 3, 31, seed=number, dtype=dtype).clamp(-2, 2)
             relevant, where = coin(2, 3, 31, p=0.1 * (1 + number % 6), seed=number), coin(2, 3, 31, p=0.8, seed=number)
@@ -242,13 +226,14 @@ def test_the_fast_path_is_the_readable_one(monkeypatch, case):
                 if case.keeps("infinite"):
                     y[0, 0, :2], y[1, 1, 3:5] = inf, -inf
             labels = {"relevant": relevant, "graded": relevant * grades(2, 3, 31, seed=number), "target": y.flip(-1)}
-            where, fast = where if number % 3 else None, case.loss
+            where = where if number % 3 else None
             y = y if where is None else y.masked_fill(~where, nan)
-            found, expected = (both(f, y, labels[case.labels], where, -2.0) for f in (fast, readable()(fast)))
-            loose = {"rtol": 1e-5, "atol": 1e-6} if dtype == torch.float32 else {"rtol": 1e-9, "atol": 1e-10}
-            close(found[0], expected[0], **loose)
-            if case.keeps("smooth") or not ties:  # at a kink either slope is right
-                close(found[1], expected[1], rtol=10 * loose["rtol"], atol=100 * loose["atol"])
+            whole = both(case.loss, y, labels[case.labels], where, -2.0)
+            with monkeypatch.context() as patch:
+                patch.setitem(pairs.CHUNK, "cpu", size)
+                patch.setattr(ranks, "BLOCK", size)
+                cut = both(case.loss, y, labels[case.labels], where, -2.0)
+            close(cut, whole, rtol=1e-4 if dtype == torch.float32 else 1e-9, atol=1e-5)
 
 
 @cases("reduction")
@@ -344,20 +329,16 @@ def learnt(kind, method, *setting):
     return ranker
 
 
-BOTH_WAYS = pytest.mark.parametrize("way", [lambda loss: loss, readable()], ids=["fast", "readable"])
-
-
 HARD, SOFT = BlackboxRanker(60.0), SigmoidRanker(0.1)
-LEARNT = learnt(BlackboxRanker, "_ranks", 60.0), learnt(SigmoidRanker, "step", 0.1)
+LEARNT = learnt(BlackboxRanker, "_exact", 60.0), learnt(SigmoidRanker, "step", 0.1)
 
 
-@BOTH_WAYS
 @pytest.mark.parametrize("ranker", [HARD, SOFT, *LEARNT], ids=repr)
-def test_what_the_loss_has_to_learn(ranker, way):
+def test_what_the_loss_has_to_learn(ranker):
     scores, relevance, _ = batch(LOSSES["ap"])
     loss, temperature = Weighed(ranker), torch.tensor(1.3, dtype=torch.float64, requires_grad=True)
     sources = [loss.weight, temperature, *ranker.parameters()]
-    compute = lambda: way(loss.forward)(scores / temperature, relevance)  # noqa: E731
+    compute = lambda: loss(scores / temperature, relevance)  # noqa: E731
     plain = torch.autograd.grad(compute(), sources)
     for scale in SCALES:
         close(torch.autograd.grad(scale * compute(), sources), tuple(scale * part for part in plain))
@@ -365,20 +346,19 @@ def test_what_the_loss_has_to_learn(ranker, way):
     close(plain[0], APLoss(ranker)(scores / temperature, relevance).detach())
 
 
-@BOTH_WAYS
 @pytest.mark.parametrize("ranker", [HARD, SOFT], ids=repr)
-def test_a_closure_learns_too_and_what_has_no_derivative_gives_a_loss_without_one(ranker, way):
+def test_a_closure_learns_too_and_what_has_no_derivative_gives_a_loss_without_one(ranker):
     """What stands in no module, and was made of something else; backward() complains of a table of numbers."""
     scores, relevance, _ = batch(LOSSES["ap"])
     raw = torch.tensor(0.3, dtype=torch.float64, requires_grad=True)
     power, table = raw.exp(), torch.log1p(torch.arange(9.0))
     loss = RecallLoss(ranker, weights=lambda r: power.detach() * torch.log1p(r))
     loss.closed_form = lambda r: power * torch.log1p(r)
-    value = way(loss.forward)(scores.requires_grad_(), relevance)
+    value = loss(scores.requires_grad_(), relevance)
     (7 * value).backward()
     close(raw.grad, 7 * value.detach())  # d exp(raw)/d raw is itself
     flat = RecallLoss(ranker, weights=lambda r: table[r.long().clamp(max=8)])
-    assert not any(way(flat.forward)(y, relevance).requires_grad for y in (scores, scores.float()))
+    assert not any(flat(y, relevance).requires_grad for y in (scores, scores.float()))
     flat.closed_form = lambda r: power * table[r.long().clamp(max=8)]  # which learns, and gives the scores nothing
-    learns = way(flat.forward)(scores, relevance)
+    learns = flat(scores, relevance)
     assert not torch.autograd.grad(learns, scores, allow_unused=True, materialize_grads=True)[0].any()

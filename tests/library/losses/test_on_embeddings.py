@@ -14,7 +14,7 @@ from torch.nn.functional import normalize
 
 from rankedu import hierarchy, losses, reference
 from rankedu.losses import APLoss, HAPLoss, HAPPIERLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
-from rankedu.losses._cosine import cosine, similarities
+from rankedu.losses.on_embeddings import cosine, similarities
 from rankedu.memory import EmbeddingMemory
 from rankedu.metrics import evaluate_retrieval
 from rankedu.rankers import BlackboxRanker

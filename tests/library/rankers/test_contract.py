@@ -9,8 +9,8 @@ from drawn import DEVICES, DTYPES, random, refused, value_and_gradients
 from rankbook.kit.known_rankers import PROMISES, RANKERS, Strength, register, turnable
 from rankedu import rank, rankers
 from rankedu.blackbox import interpolate
-from rankedu.rankers._pairwise import PairwiseRanker
 from rankedu.rankers.base import Ranker
+from rankedu.rankers.pairwise import PairwiseRanker
 from ranklab import contestants
 from ranklab.contestants import equivariance_error
 

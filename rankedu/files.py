@@ -113,14 +113,8 @@ def read_labels(
         warnings.warn(f"{path}: the first row, {', '.join(names)!r}, was taken for the head", stacklevel=2)
     elif paths.shape[1] > 1:
         warnings.warn(f"{path}: the {paths.shape[1]} columns were taken for levels from root to leaf", stacklevel=2)
-    for column in paths.T if paths.dtype.kind == "U" else ():
-        words = np.unique(column).tolist()
-        for one, other in spellings(words)[:3]:
-            said = f"{one!r} and {other!r} are two classes, although only their spelling differs"
-            warnings.warn(f"{path}: {said} (write them alike if they are one class)", stacklevel=2)
-        if strange := sorted(word for word in words if word.lower() in MISSING):
-            said = f"{strange[0]!r} is the name of a class here"
-            warnings.warn(f"{path}: {said} (write -1 for an item without a label)", stacklevel=2)
+    if paths.dtype.kind == "U":
+        _warn_of_words(path, paths)
     return paths, names
 
 
@@ -229,6 +223,20 @@ def _check_classes(path: Path, paths: Array, columns: str | None, head: int) -> 
     if kind == "U" and len(empty := np.flatnonzero(paths[:, 0] == "")):
         where = f"{path}, row {empty[0] + head + 1}"
         raise ValueError(f"{where}: labels must not be empty (write -1 for an item without a label)")
+
+
+def _warn_of_words(path: Path, paths: Array) -> None:
+    """Warn of classes that may be one, and of words for a missing label."""
+    for column in paths.T:
+        words = np.unique(column).tolist()
+        if pairs := spellings(words):
+            message = (
+                f"{len(pairs)} pairs of classes differ only in spelling, such as {' and '.join(map(repr, pairs[0]))}"
+            )
+            warnings.warn(f"{path}: {message} (write them alike if they are one class)", stacklevel=3)
+        if strange := sorted(word for word in words if word.lower() in MISSING):
+            said = f"{strange[0]!r} is the name of a class here"
+            warnings.warn(f"{path}: {said} (write -1 for an item without a label)", stacklevel=3)
 
 
 def _check_alike(labels: Array, others: Array, file: Path, other: Path) -> None:

@@ -243,7 +243,7 @@ def test_pictures_that_are_the_same_or_plain_or_move_are_said(tmp_path):
 def test_spellings_of_one_class_are_said(tmp_path, one, other):
     fill(tmp_path, one, other, "x", "y", "nan")
     said = " ".join(read(tmp_path).notes)
-    assert "only the spelling differs of" in said and "'nan' is the name of a class here" in said
+    assert "differ only in spelling" in said and "'nan' is the name of a class here" in said
 
 
 #: What is said of the lines of a table with four classes of three pictures, changed.

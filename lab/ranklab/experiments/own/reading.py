@@ -112,7 +112,7 @@ def _check_names(rows: Sequence[Row], levels: Sequence[str]) -> list[str]:
     for depth, level in enumerate(levels):
         words = list(dict.fromkeys(row.names[depth] for row in rows))
         pairs = [f"{one!r} and {other!r}" for one, other in spellings(words)]
-        notes += [f"{level}: only the spelling differs of {some(pairs)}, which are two classes each"] * bool(pairs)
+        notes += [f"{level}: {len(pairs)} pairs of classes differ only in spelling: {some(pairs)}"] * bool(pairs)
         absent = [repr(word) for word in words if word.rpartition("/")[2].lower() in MISSING]
         notes += [f"{level}: {some(absent)} is the name of a class here, and not a missing label"] * bool(absent)
     return notes

@@ -135,16 +135,11 @@ def _arranged(found: Ranking, ties: str) -> Ranking:
 
 def _count(rows: Tensor, query: Ints, item: Ints) -> tuple[Ints, Ints]:
     """Count for each item the scores of its row that are higher, and those that are equal, itself included."""
-    n, size = rows.shape[1], np.bincount(query, minlength=len(rows))
     if rows.device.type != "cpu":
-        place = _on(rows.device, query, numbers(query, size))
-        wanted = rows.new_zeros(len(rows), max(int(size.max(initial=0)), 1))
-        wanted[place] = rows[_on(rows.device, query, item)]
-        ordered = rows.sort(dim=1).values
-        not_above, below = (array(torch.searchsorted(ordered, wanted, side=x)[place]) for x in ("right", "left"))
-        return n - not_above, not_above - below
-    table, room, end = rows.numpy(), np.empty(n, np.bool_), np.cumsum(size)
-    above, reach = np.empty(len(query), np.int64), np.empty(len(query), np.int64)
+        return _count_by_torch(rows, query, item)
+    n, size, table = rows.shape[1], np.bincount(query, minlength=len(rows)), rows.numpy()
+    above, reach, end = np.empty(len(query), np.int64), np.empty(len(query), np.int64), np.cumsum(size)
+    room = np.empty(n, np.bool_)
     for row in np.flatnonzero(size).tolist():
         part, scores = slice(end[row] - size[row], end[row]), table[row]
         values = scores[item[part]]
@@ -158,6 +153,17 @@ def _count(rows: Tensor, query: Ints, item: Ints) -> tuple[Ints, Ints]:
             above[part][order] = n - ascending.searchsorted(values, side="right")
             reach[part][order] = n - ascending.searchsorted(values)
     return above, reach - above
+
+
+def _count_by_torch(rows: Tensor, query: Ints, item: Ints) -> tuple[Ints, Ints]:
+    """Count on another device."""
+    size = np.bincount(query, minlength=len(rows))
+    place = _on(rows.device, query, numbers(query, size))
+    wanted = rows.new_zeros(len(rows), max(int(size.max(initial=0)), 1))
+    wanted[place] = rows[_on(rows.device, query, item)]
+    ordered = rows.sort(dim=1).values
+    not_above, below = (array(torch.searchsorted(ordered, wanted, side=side)[place]) for side in ("right", "left"))
+    return rows.shape[1] - not_above, not_above - below
 
 
 def _on(device: torch.device, *index: Ints) -> tuple[Tensor, ...]:

@@ -78,6 +78,8 @@ def test_every_policy_for_ties_is_that_of_all_orders_and_only_one_depends_on_the
         expected = [by_policy(metric.plain, y[here].tolist(), own[here].tolist(), ties) for y, own, here in rows]
         expected = torch.tensor(expected, dtype=torch.float64)
         torch.testing.assert_close(found, expected, equal_nan=True, rtol=1e-10, atol=1e-12)
+        if ties == "expected":
+            assert torch.equal(metric.library(scores, labels, where=where).nan_to_num(), found.nan_to_num())
         if ties != "ordinal":
             order = torch.rand(40, n, generator=generator).argsort(1)
             shuffled = [x.gather(1, order) for x in (scores, labels, where)]

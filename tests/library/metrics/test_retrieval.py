@@ -184,6 +184,12 @@ def test_every_similarity_and_dtype(kind, dtype):
     assert_values(evaluate(embeddings, labels, similarity=kind, ties="ordinal", **given), expected)
 
 
+def test_distances_keep_their_digits_far_from_the_origin():
+    x = 1e4 + random(60, 8, dtype=torch.float32)
+    exact = (x.double()[:, None] - x.double()).square().sum(2).sqrt()
+    torch.testing.assert_close(similarities(x, kind="euclidean").double(), -exact, rtol=1e-6, atol=0)
+
+
 def test_counting_sorting_and_torch_find_the_same_counts(monkeypatch):
     generator = seeded(0)
     for dtype, several in product((torch.float32, torch.float64, torch.int64), (3, 10**6)):
@@ -191,21 +197,23 @@ def test_counting_sorting_and_torch_find_the_same_counts(monkeypatch):
         query, item = (x.numpy() for x in (torch.rand(20, 700, generator=generator) < 0.2).nonzero(as_tuple=True))
         chosen = rows[query, item, None]
         expected = (rows[query] > chosen).sum(1), (rows[query] == chosen).sum(1)
+        ways = [_ranking._count_by_torch(rows, query, item)]
         for sort in (10**9, -(10**9)):
             monkeypatch.setattr(_ranking, "SORT", sort)
-            found = _ranking._count(rows, query, item)
+            ways.append(_ranking._count(rows, query, item))
+        for found in ways:
             assert all(np.array_equal(x, y.numpy()) for x, y in zip(found, expected, strict=True))
 
 
-@pytest.mark.parametrize("ties", ["expected", "pessimistic", "optimistic"])
+@pytest.mark.parametrize("ties", [{}, {"ties": "pessimistic"}, {"ties": "optimistic"}], ids=str)
 def test_the_order_of_queries_and_of_items_does_not_matter(ties):
     for seed in range(3):
         (x, y), (g, z) = ((points("tied", n, seed), paths("ragged", n, seed)) for n in (30, 45))
         q, i = (torch.randperm(n, generator=seeded(seed)) for n in (30, 45))
-        found = evaluate(x, y, gallery=g, gallery_labels=z, metrics=ALL, ties=ties)["per_query"]
-        again = evaluate(x[q], y[q], gallery=g[i], gallery_labels=z[i], metrics=ALL, ties=ties)["per_query"]
-        alone = evaluate(x[q], y[q], metrics=ALL, ties=ties)["per_query"]
-        for name, values in evaluate(x, y, metrics=ALL, ties=ties)["per_query"].items():
+        found = evaluate(x, y, gallery=g, gallery_labels=z, metrics=ALL, **ties)["per_query"]
+        again = evaluate(x[q], y[q], gallery=g[i], gallery_labels=z[i], metrics=ALL, **ties)["per_query"]
+        alone = evaluate(x[q], y[q], metrics=ALL, **ties)["per_query"]
+        for name, values in evaluate(x, y, metrics=ALL, **ties)["per_query"].items():
             torch.testing.assert_close(again[name], found[name][q], equal_nan=True)
             torch.testing.assert_close(alone[name], values[q], equal_nan=True)
 

@@ -43,7 +43,7 @@ offline: $(VENV)/.has-book  ## write the whole book as PDF and as EPUB to offlin
 notebooks: $(VENV)/.has-lab  ## execute the chapters whose notebook is stale
 	$(PY) book/tools notebooks execute
 
-exercises: $(VENV)/.has-book  ## derive the starter and solution notebooks from the chapters' texts
+exercises: $(VENV)/.has-book  ## derive the starter notebooks from the chapters' texts
 	$(PY) book/tools exercises
 
 timings: $(VENV)/.has-test  ## measure how long each chapter and lab runs, for the page of timings
@@ -84,7 +84,7 @@ validate: export RANKEDU_DATA = $(CURDIR)/book/_build/validated
 validate: $(VENV)/.has-validate  ## execute the chapters and compare what they print with what is committed
 	rm -rf book/_build/validated
 	$(PY) tests/elsewhere.py $(PY) -m pytest -p no:cacheprovider -n 2 --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env \
-	  --nbval-cell-timeout 900 notebooks/[0-9]*.ipynb notebooks/claims.ipynb notebooks/errata.ipynb
+	  --nbval-cell-timeout 900 notebooks/[0-9]*.ipynb notebooks/solutions notebooks/claims.ipynb notebooks/errata.ipynb
 
 # Two processes with one thread each: more threads than cores would wait for each other.
 test: export OMP_NUM_THREADS = 1

@@ -2,7 +2,9 @@
 
 build        bring the notebooks up to date and build the book
 notebooks    check which notebooks are current, execute those that are not
-exercises    derive the starters and solutions from the chapters
+numbers      put the numbers that the notebooks have computed into the text, where they differ
+works        write the bibliography as plain Markdown, for those who read the notebooks
+exercises    derive the starters from the chapters
 examples     run the scripts of the page "Use it in your project" and keep what they print
 first_loss   train networks with first losses and keep what they reach, for the page "Use it in your project"
 lams         look at the λ that the data ask for while the losses of the claims train, for the page of the claims
@@ -25,6 +27,8 @@ BOOK = Path(__file__).resolve().parents[1]
 COMMANDS = {
     "build": "site.build",
     "notebooks": "notebooks.pairs",
+    "numbers": "notebooks.numbers",
+    "works": "site.works",
     "exercises": "notebooks.exercises",
     "examples": "notebooks.record_examples",
     "first_loss": "results.first_loss",

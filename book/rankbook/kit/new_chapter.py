@@ -10,6 +10,7 @@ PLACEHOLDER = re.compile(r"⟨[^⟩]*⟩")
 #: Template → where it goes.
 FILES = {
     "chapter.md.in": "book/chapters/{nn}_{slug}.md",
+    "solutions.md.in": "book/solutions/{nn}_{slug}.md",
     "init.py.in": "book/rankbook/ch{nn}_{slug}/__init__.py",
     "figures.py.in": "book/rankbook/ch{nn}_{slug}/figures.py",
     "explorables.py.in": "book/rankbook/ch{nn}_{slug}/explorables.py",
@@ -34,13 +35,13 @@ def new_chapter(slug: str, title: str, root: Path = CHECKOUT) -> list[Path]:
     for name, path in targets.items():
         text = (root / "book" / "template" / name).read_text(encoding="utf-8")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(_filled(text, number, slug, title.strip()), encoding="utf-8")
+        path.write_text(_filled(text, number, slug, title.strip(), chapters[-1].stem), encoding="utf-8")
     return list(targets.values())
 
 
-def _filled(template: str, number: int, slug: str, title: str) -> str:
+def _filled(template: str, number: int, slug: str, title: str, before: str) -> str:
     values = {"NN": f"{number:02d}", "NUMBER": str(number), "SLUG": slug, "TITLE": title, "LOWER": title.lower()}
-    values |= {"NEEDS": str(number - 1), "BEFORE": f"{{ref}}`Chapter {number - 1} <ch-{number - 1:02d}>` "}
+    values |= {"NEEDS": str(number - 1), "BEFORE": f"[Chapter {number - 1}]({before}.ipynb) "}
     return re.sub(r"@([A-Z]+)@", lambda match: values[match[1]], template)
 
 

@@ -8,8 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import jupytext
-from tools.site import labels
+from tools.site import form, labels
 from nbformat import NotebookNode
 
 GRADES = {"hand": "by hand", "code": "with code", "research": "research"}
@@ -65,7 +64,7 @@ def chapters() -> tuple[Chapter, ...]:
 
 def read(path: Path) -> Chapter:
     """One chapter."""
-    cells = jupytext.read(path).cells
+    cells = form.book(path).cells
     target = labels.labels()[f"ch-{path.stem[:2]}"]
     pattern = re.compile(r"^## Objectives\n+(.*?)(?=^## |^\(|\Z)", re.DOTALL | re.MULTILINE)
     objectives = next(filter(None, (pattern.search(cell.source) for cell in cells)))

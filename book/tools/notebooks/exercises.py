@@ -1,11 +1,12 @@
-"""Starter and solution notebooks, derived from the exercises in the chapters' texts.
+"""Starter notebooks, derived from the exercises in the chapters' texts: `notebooks/exercises/NN_slug.ipynb`.
 
-`python book/tools exercises` makes `notebooks/exercises/NN_slug.ipynb` and `notebooks/solutions/NN_slug.ipynb`.
+The solutions are notebooks of their own: `book/solutions/NN_slug.md` and `notebooks/solutions/NN_slug.ipynb` are pairs.
 """
 
 import contextlib
 import io
 import re
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -20,46 +21,41 @@ from rankedu.files import written
 
 ROOT = pairs.ROOT
 STARTERS, SOLUTIONS = Path("notebooks/exercises"), Path("notebooks/solutions")
-_HOW = {
-    STARTERS: "Run all cells once: every `check` then says that nothing is returned yet. Put your code in place of the "
-    "three dots and run the cell again; a wrong answer is told on which input it went wrong, and in which way.",
-    SOLUTIONS: "Each is one way of many. Where `check` is satisfied with yours, yours is right.",
-}
+_HOW = (
+    "Run all cells once: every `check` then says that nothing is returned yet. Put your code in place of the three dots "
+    "and run the cell again. The answer to a wrong function names an input on which it is wrong, and in which way."
+)
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
-def notebook(chapter: Chapter, folder: Path) -> NotebookNode:
-    """The starter or the solution notebook of a chapter, depending on the folder."""
-    cells = [new_markdown_cell(_opening(chapter, folder))]
+def notebook(chapter: Chapter) -> NotebookNode:
+    """The starter notebook of a chapter."""
+    cells = [new_markdown_cell(_opening(chapter))]
     if chapter.setup:
         cells.append(_code(chapter.setup, "setup"))
     for exercise in chapter.exercises:
-        cells += _cells(exercise, chapter, folder)
+        cells += _cells(exercise, chapter)
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number:03d}"
     return new_notebook(cells=cells, metadata={"kernelspec": _KERNEL})
 
 
-def _opening(chapter: Chapter, folder: Path) -> str:
-    starter = folder == STARTERS
-    other = SOLUTIONS if starter else STARTERS
+def _opening(chapter: Chapter) -> str:
     text = [
-        f"# {'Exercises' if starter else 'Solutions'} to chapter {chapter.number}: {chapter.title}",
-        f"[Read the chapter](../{chapter.stem}.ipynb) · "
-        f"[{'Solutions' if starter else 'Exercises alone'}](../{other.name}/{chapter.stem}.ipynb)",
-        _HOW[folder],
+        f"# Exercises to chapter {chapter.number}: {chapter.title}",
+        f"[Read the chapter](../{chapter.stem}.ipynb) · [Solutions](../{SOLUTIONS.name}/{chapter.stem}.ipynb)",
+        _HOW,
+        "## Objectives",
+        plain(chapter.objectives, chapter.stem, STARTERS),
     ]
-    if starter:
-        text += ["## Objectives", plain(chapter.objectives, chapter.stem, folder)]
     return "\n\n".join(text)
 
 
-def _cells(exercise: Exercise, chapter: Chapter, folder: Path) -> list[NotebookNode]:
+def _cells(exercise: Exercise, chapter: Chapter) -> list[NotebookNode]:
     heading = f"## Exercise {exercise.number} ({GRADES[exercise.grade]}): {exercise.title}"
-    text = plain(exercise.text, chapter.stem, folder)
-    parts = [heading, text, quoted(exercise.text, folder), _asked(exercise)]
-    cells = [new_markdown_cell("\n\n".join(filter(None, parts)))]
-    return cells + (_empty(exercise) if folder == STARTERS else _solution(exercise, chapter, folder))
+    text = plain(exercise.text, chapter.stem, STARTERS)
+    parts = [heading, text, quoted(exercise.text, STARTERS), _asked(exercise)]
+    return [new_markdown_cell("\n\n".join(filter(None, parts))), *_empty(exercise)]
 
 
 def _code(source: str, *tags: str) -> NotebookNode:
@@ -83,22 +79,9 @@ def _empty(exercise: Exercise) -> list[NotebookNode]:
     return cells + ([new_code_cell("# Your experiment.")] if exercise.grade == "research" else [])
 
 
-def _solution(exercise: Exercise, chapter: Chapter, folder: Path) -> list[NotebookNode]:
-    cells = []
-    for number, (kind, source) in enumerate(exercise.solution):
-        title = "" if number else "**Solution.** "
-        told = title + plain(source, chapter.stem, folder) if kind == "markdown" else ""
-        cells.append(new_markdown_cell(told) if told else _code(source, "solution", exercise.grade))
-    return cells
-
-
 def derived() -> dict[Path, str]:
-    """Every notebook as it should be: path from the root of the repository → content."""
-    return {
-        folder / f"{chapter.stem}.ipynb": nbformat.writes(notebook(chapter, folder)) + "\n"
-        for chapter in chapters()
-        for folder in (STARTERS, SOLUTIONS)
-    }
+    """Every starter notebook as it should be: path from the root of the repository → content."""
+    return {STARTERS / f"{one.stem}.ipynb": nbformat.writes(notebook(one)) + "\n" for one in chapters()}
 
 
 def block() -> str:
@@ -127,16 +110,16 @@ def write_blocks(folder: Path) -> None:
     (folder / "exercises.md").write_text(block(), encoding="utf-8")
     (folder / "exercises_feedback.md").write_text(feedback(), encoding="utf-8")
     for path, content in derived().items():
-        (folder / f"{path.parent.name}_{path.name}").write_text(content, encoding="utf-8")
+        (folder / f"exercises_{path.name}").write_text(content, encoding="utf-8")
+        shutil.copy(ROOT / SOLUTIONS / path.name, folder / f"solutions_{path.name}")
 
 
 def main() -> None:
     """Write all of them, and remove those that belong to no chapter."""
     wanted = derived()
-    for folder in (STARTERS, SOLUTIONS):
-        for path in (ROOT / folder).glob("*.ipynb"):
-            if path.relative_to(ROOT) not in wanted:
-                path.unlink()
+    for path in (ROOT / STARTERS).glob("*.ipynb"):
+        if path.relative_to(ROOT) not in wanted:
+            path.unlink()
     for path, content in wanted.items():
         with written(ROOT / path) as part:
             part.write_text(content, encoding="utf-8")

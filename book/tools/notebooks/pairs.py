@@ -22,7 +22,7 @@ from concurrent.futures import as_completed
 from collections.abc import Iterable
 from pathlib import Path
 
-from tools.site import cores, labels
+from tools.site import cores, form, labels
 import jupytext
 import nbformat
 from tools.site.plain import plain
@@ -44,11 +44,17 @@ PAGES = ("claims", "errata")
 
 
 def pairs() -> dict[Path, Path]:
-    """Text → notebook, for chapters, labs and pages."""
+    """Text → notebook, for chapters, labs, solutions and pages."""
     book, notebooks = ROOT / "book", ROOT / "notebooks"
     folders = {book / "chapters": notebooks, book / "labs": notebooks / "labs"}
+    folders[book / "solutions"] = notebooks / "solutions"
     found = {text: to / f"{text.stem}.ipynb" for folder, to in folders.items() for text in sorted(folder.glob("*.md"))}
     return found | {book / f"{name}.md": notebooks / f"{name}.ipynb" for name in PAGES}
+
+
+def pages() -> list[Path]:
+    """The texts that are pages of the book. Solutions are not: they are folded on the page of their chapter."""
+    return [text for text in pairs() if text.parent.name != "solutions"]
 
 
 def address(text: Path) -> str:
@@ -91,6 +97,8 @@ def stale() -> dict[Path, str]:
 
 def for_reading(text: Path, book: NotebookNode, ran: NotebookNode) -> NotebookNode:
     """The cells of a text as JupyterLab can show them, with the numbers of a notebook that has run."""
+    if form.is_plain(text):
+        return book
     shown, own = copy.deepcopy(book), labels.numbers(ran)
     folder = next((to.parent for one, to in pairs().items() if one.stem == text.stem), ROOT / "notebooks")
     for cell in shown.cells:
@@ -110,9 +118,19 @@ def with_outputs(text: Path, notebook: Path) -> NotebookNode | None:
     for cell, ran in zip(new, old, strict=True):
         cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
     found.cells = wanted.cells
+    found.metadata["jupytext"] = wanted.metadata["jupytext"]
     if "rankedu" in wanted.metadata:
         found.metadata["rankedu"] = wanted.metadata["rankedu"]
     return found
+
+
+def page(text: Path) -> NotebookNode | None:
+    """A text with what its cells printed, as a page of the book is made of it; None where it has not run as it is."""
+    chapter = with_outputs(text, pairs()[text])
+    solutions = ROOT / "book" / "solutions" / text.name
+    if chapter is None or text.parent.name != "chapters":
+        return chapter
+    return form.for_page(chapter, with_outputs(solutions, pairs()[solutions]) if solutions.exists() else None)
 
 
 def retold(text: Path, notebook: Path) -> bool:
@@ -161,7 +179,7 @@ def execute(text: Path, notebook: Path) -> float:
             write(book, partial)
             print(f"{text.name} failed; what had run stands in {partial.relative_to(ROOT)}", file=sys.stderr)
             raise
-    book.metadata.pop("language_info", None)
+    book.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}  # what jupytext writes into the text
     book.metadata[MADE_FROM] = record
     write(for_reading(text, book, book), notebook)
     return time.perf_counter() - started

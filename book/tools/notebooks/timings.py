@@ -43,7 +43,7 @@ def table() -> str:
     """The page's table: minutes to read, as each chapter says, and seconds to run, as last measured."""
     lines = ["| page | to read | to run |", "|---|--:|--:|"]
     minutes, seconds, known = 0, 0.0, kept()
-    for text in pairs.pairs():
+    for text in pairs.pages():
         page = pairs.address(text)
         read = int(jupytext.read(text).metadata.get("rankedu", {}).get("read", 0))
         run = known["rows"].get(page, {}).get("processor", 0)
@@ -61,10 +61,10 @@ def main() -> None:
     names = tuple(parser.parse_args().names or [""])
     os.environ["OMP_NUM_THREADS"] = "1"
     found = kept()
-    for text in pairs.pairs():
+    for text in pairs.pages():
         if text.stem.startswith(names):
             row = found["rows"][pairs.address(text)] = measured(text)
             print(f"{text.stem}: {row['processor']} s of the processor, {row['clock']} s on the clock")
-    found["rows"] = {page: found["rows"][page] for page in map(pairs.address, pairs.pairs()) if page in found["rows"]}
+    found["rows"] = {page: found["rows"][page] for page in map(pairs.address, pairs.pages()) if page in found["rows"]}
     found |= {"machine": f"{processor()}, one thread used", "versions": f"torch {version('torch')}, NumPy {version('numpy')}"}
     write_json(KEPT, found)

@@ -23,7 +23,7 @@ from rankbook.kit.explorable import Explorable, all_explorables
 from ranklab.runs.code import files_of, hashed
 from tools.notebooks import pairs
 from tools.notebooks.closure import ROOT, fingerprint
-from tools.site import api_reference, cores, diet, explorables, generate, page_links, reading
+from tools.site import api_reference, cores, diet, explorables, generate, page_links, reading, works
 from tools.teaching import lectures, slides
 
 BOOK = ROOT / "book"
@@ -52,12 +52,15 @@ def stage(source: Path, *, only: str = "") -> None:
     """Lay out the Sphinx source: the book's pages and the executed chapters."""
     pairs.renew(text for text in pairs.stale() if text.stem.startswith(only))
     shutil.rmtree(source, ignore_errors=True)
-    shutil.copytree(BOOK, source, ignore=shutil.ignore_patterns("_build", "__pycache__", "tools", "rankbook"))
-    for text, notebook in pairs.pairs().items():
+    shutil.copytree(
+        BOOK, source, ignore=shutil.ignore_patterns("_build", "__pycache__", "tools", "rankbook", "solutions")
+    )
+    for text in pairs.pages():
         page = source / text.relative_to(BOOK)
         page.unlink()
         if text.stem.startswith(only):
-            pairs.write(pairs.with_outputs(text, notebook), page.with_suffix(".ipynb"))
+            pairs.write(pairs.page(text), page.with_suffix(".ipynb"))
+    (source / "bibliography.md").write_text(works.DIRECTIVE, encoding="utf-8")
     api_reference.write_pages(source / "api")
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from ranklab.runs.code import PACKAGES
+from tools.site import form
 
 ROOT = Path(__file__).resolve().parents[3]
 #: The first paragraph of the references, or a line of its own.
@@ -106,7 +107,7 @@ def paper_maps() -> tuple[MapRow, ...]:
     rows = []
     for pattern in ("chapters/*.md", "labs/*.md", "*.md"):
         for path in sorted((ROOT / "book").glob(pattern)):
-            section = _MAP.search(path.read_text(encoding="utf-8"))
+            section = _MAP.search(form.text(path))
             lines = re.findall(r"^\|(.*)\|\s*$", section[1], re.MULTILINE) if section else []
             page = path.relative_to(ROOT / "book").with_suffix("").as_posix()
             for line in lines[2:]:

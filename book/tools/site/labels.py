@@ -6,8 +6,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import jupytext
 import nbformat
+
+from tools.site import form
 
 ROOT = Path(__file__).resolve().parents[3]
 _PROOFS = ("theorem", "proposition", "lemma", "definition", "corollary", "remark")
@@ -54,7 +55,7 @@ def of_chapter(path: Path) -> dict[str, Target]:
         if label:
             found[label] = Target(kind, f"{chapter}.{counts[counter or kind]}", title, file, text)
 
-    for cell in jupytext.read(path).cells:
+    for cell in form.book(path).cells:
         if cell.cell_type == "code":
             figure = cell.metadata.get("mystnb", {}).get("figure", {})
             if figure:

@@ -61,7 +61,8 @@ def _address(notebook: Path) -> str:
 def write_notebooks(source: Path) -> None:
     """Put the notebooks among the files of the book, a twentieth of their size without outputs."""
     site, starters = address(), ROOT / "notebooks" / "exercises"
-    of = {notebook: text for text, made in pairs.pairs().items() for notebook in (made, starters / made.name)}
+    made_from = {text: pairs.pairs()[text] for text in pairs.pages()}
+    of = {notebook: text for text, made in made_from.items() for notebook in (made, starters / made.name)}
     for notebook in filter(Path.exists, of):
         made = nbformat.read(notebook, as_version=4)
         if site:

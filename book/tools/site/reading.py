@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from tools.site import labels
+from tools.site import form, labels
 
 BOOK = labels.ROOT / "book"
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
@@ -33,7 +33,7 @@ class Chapter(NamedTuple):
     @property
     def text(self) -> str:
         """Its text, without front matter."""
-        return _FRONT.sub("", (BOOK / "chapters" / f"{self.stem}.md").read_text(encoding="utf-8"), count=1)
+        return _FRONT.sub("", form.text(BOOK / "chapters" / f"{self.stem}.md"), count=1)
 
 
 @cache
@@ -113,7 +113,7 @@ def script_data() -> dict[str, Any]:
 
 
 def _text(page: str) -> str:
-    return (BOOK / f"{page}.md").read_text(encoding="utf-8")
+    return form.text(BOOK / f"{page}.md")
 
 
 def _step(step: str) -> dict[str, Any]:

@@ -15,12 +15,10 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import nbformat
 import yaml
 
 from rankbook.kit import style
-from tools.notebooks import exercise_texts
-from tools.notebooks.pairs import ROOT, code_cells
+from tools.notebooks import exercise_texts, pairs
 from tools.site import labels
 from tools.site.mathml import mathml
 from tools.site.paper import print_html
@@ -82,7 +80,7 @@ def drawings(stem: str) -> list[Drawing]:
     """The figures of a chapter, in the order of its text."""
     names: dict[str, Any] = {}
     found = []
-    for cell in code_cells(nbformat.read(ROOT / "notebooks" / f"{stem}.ipynb", as_version=4)):
+    for cell in pairs.code_cells(pairs.page(BOOK / "chapters" / f"{stem}.md")):
         tree = ast.parse(re.sub(r"^[%!].*$", "", cell.source, flags=re.MULTILINE))
         imports = [one for one in tree.body if isinstance(one, ast.ImportFrom)]
         ours = [one for one in imports if (one.module or "").startswith("rankbook")]

@@ -35,7 +35,8 @@ def test_a_new_chapter_keeps_the_contract_and_passes_its_tests_but_for_its_brack
         shutil.copy(ROOT / file, checkout / file)
     written = new_chapter(SLUG, "Sorting softly", checkout)
     left = [f"{file.name}, {found}" for file in written for found in placeholders(file.read_text(encoding="utf-8"))]
-    assert f"(ch-{NUMBER})=\n# Sorting softly\n" in written[0].read_text(encoding="utf-8") and len(left) > 50
+    title = f'<a id="ch-{NUMBER}"></a>\n\n# Sorting softly\n'
+    assert title in written[0].read_text(encoding="utf-8") and len(left) > 50
     paths = os.pathsep.join([str(checkout / "book"), str(checkout / "lab"), str(ROOT)])
     env = {**os.environ, "PYTHONPATH": paths, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     command = [sys.executable, "-m", "pytest", "-q", "--import-mode=importlib", "-k", SLUG, "tests"]

@@ -10,7 +10,7 @@ import small_book
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from tools.notebooks import pairs, setup_cell
 from tools.notebooks.closure import closure
-from tools.site import page_links
+from tools.site import form, page_links
 
 import rankedu
 
@@ -119,7 +119,7 @@ PREDICTION = re.compile(r"(?s)\{admonition\} Predict\n:class: predict ?(\w*)\n(.
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_a_prediction_is_followed_by_its_experiment_folded_and_a_reveal(path):
-    text, chapter = path.read_text(encoding="utf-8"), path.parent.name == "chapters"
+    text, chapter = form.text(path), path.parent.name == "chapters"
     found = PREDICTION.findall(text)
     assert len(found) == text.count("{admonition} Predict") >= 1 + chapter
     assert not chapter or len(found) == text.count("{admonition} Reveal")

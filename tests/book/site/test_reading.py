@@ -6,7 +6,7 @@ import pace
 import pytest
 from bs4 import BeautifulSoup
 from docutils.core import publish_doctree
-from tools.site import book_map, excerpts, labels, reading
+from tools.site import book_map, excerpts, form, labels, reading
 from tools.teaching import lectures, slides, syllabus
 
 CHAPTERS = reading.chapters()
@@ -52,7 +52,7 @@ def test_a_path_leads_only_to_what_is_there_and_its_script_tells_the_same():
             assert inside or ((reading.BOOK / f"{step}.md").exists() and step in labels.labels()), step
             page, _, anchor = one["address"].partition("#")
             assert anchor == (step if inside and not step.startswith("ch-") else "")
-            text = (reading.BOOK / page).with_suffix(".md").read_text(encoding="utf-8")
+            text = form.text((reading.BOOK / page).with_suffix(".md"))
             assert page in DATA["pages"] and (f"({step})=" in text or page == f"{step}.html")
             assert one["minutes"] == reading.minutes(step) and not re.search(r"[$`*{}]", one["title"])
 

@@ -1,0 +1,71 @@
+"""`%%predict` folds what a cell shows, gives it back to the pages, and hides no error; `text_says` compares digits."""
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+from rankbook.kit import notebook, predict
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Run a cell with `%%predict` and return the HTML that it shows."""
+    shell = InteractiveShell.instance()
+    monkeypatch.setattr(predict, "shell", shell)
+    shell.magics_manager.register_function(predict.predict, "cell")
+
+    def shown(line: str, cell: str) -> str:
+        with capture_output() as captured:
+            shell.run_cell(f"%%predict {line}\n{cell}").raise_error()
+        assert captured.stdout == "" and len(captured.outputs) == 1, "nothing is shown beside the fold"
+        return captured.outputs[0].data["text/html"]
+
+    yield shown
+    InteractiveShell.clear_instance()
+
+
+def test_what_a_cell_shows_is_inside_of_a_closed_fold_and_is_given_back_as_it_was(run):
+    html = run("number", "print('a < b & c')\n40 + 2")
+    before, inside = html.split("<details>")
+    assert 'type="number"' in before and "42" not in before and inside.endswith("</details></div>")
+    stream, result = predict.held(html)
+    assert stream.text == "a < b & c\n" and result.data == {"text/plain": "42"}
+    picture = (
+        "from IPython.display import publish_display_data as show\nshow({'image/png': 'iVBO', 'text/plain': 'x'}, "
+    )
+    [given] = predict.held(run("fold", picture + "metadata={'image/png': {'alt': 'A \"b\"'}})"))
+    assert given.data["image/png"] == "iVBO" and given.metadata["image/png"]["alt"] == 'A "b"'
+    assert "<input" not in run("fold", "1") and run("choice 3", "1").count("<input") == 3
+    assert run("words", "x = 7; x") == run("words", "x = 7; x"), "two runs print the same"
+
+
+def test_an_error_is_not_folded_and_a_guess_is_of_a_known_kind(run):
+    with pytest.raises(ZeroDivisionError):
+        run("number", "1 / 0")
+    for wrong in ("choice", "choice x", "numbers"):
+        with pytest.raises(ValueError, match="%%predict must be followed by number, words, fold or 'choice 3', got"):
+            run(wrong, "1")
+
+
+#: A number as it is written, values that it is right for, and values that it is wrong for.
+WRITTEN = [
+    ("0.33", (1 / 3, 0.326), (0.34, "0.34")),
+    ("33%", (1 / 3,), (0.34,)),
+    ("98.9%", (0.9891,), (98.9,)),
+    ("1,234", (1234,), (1235,)),
+    ("1e-05", (1e-5,), (2e-5,)),
+    ("−0.5", (-0.5,), (0.5,)),
+    ("40", (40, 40.2, "40"), (41,)),
+    ("above", ("above",), ("below", 1)),
+    ("+0.1 ± 0.2", ("+0.1 ± 0.2",), ("+0.1 ± 0.3",)),
+]
+
+
+def test_a_number_in_the_text_is_compared_with_the_digits_that_are_written(capsys):
+    for written, right, wrong in WRITTEN:
+        for value in right:
+            notebook.text_says(written, value)
+        assert capsys.readouterr().out == "", written
+        for value in wrong:
+            notebook.text_says(("", written)[1:], value)
+            assert capsys.readouterr().out.startswith(f"The text says {written}, and here the value is "), written

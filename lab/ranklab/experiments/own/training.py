@@ -167,7 +167,9 @@ def train(
         made["trained"] = F.normalize(embed(trained, inputs[1]).cpu(), dim=1)
         values = {name: per_query(embeddings, test.labels, data.levels) for name, embeddings in made.items()}
     notes += dict.fromkeys(str(warning.message).partition(" (")[0] for warning in caught)  # there is Python in brackets
-    notes += collapsed(made)
+    notes += (alike := collapsed(made))
+    if alike and progress:
+        print("\n".join(alike), file=sys.stderr, flush=True)
     if history.interrupted:
         notes.append(f"stopped after step {', '.join(map(str, history.interrupted))}, and taken up again")
     rows = table(values, test.labels[:, -1])
@@ -193,7 +195,8 @@ def _before(
     else:
         trained, first = net, embed(net, inputs[1]).cpu()
     if progress:
-        spent = 11 * (time.perf_counter() - clock) + _seconds(trained, inputs[0], loss, chosen)
+        evaluations = chosen["steps"] // max(1, chosen["steps"] // 10) + 1
+        spent = evaluations * (time.perf_counter() - clock) + _seconds(trained, inputs[0], loss, chosen)
         print(f"training takes {forecast(spent)}", file=sys.stderr, flush=True)
     return trained, inputs, {began: first, **found}
 

@@ -8,7 +8,7 @@ import zlib
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import Image, ImageOps
 
 from ranklab.datasets.transforms import normalise
 from ranklab.experiments import own
@@ -213,6 +213,25 @@ def test_an_orientation_is_followed_unless_it_is_asked_not_to(tmp_path):
     turned.save(tmp_path / "a" / "0.png", exif=exif)
     right, asked = (pictures.opened(tmp_path / "a" / "0.png", as_stored=stored)[0] for stored in (False, True))
     assert np.array_equal(np.asarray(right), np.rot90(noise(1), -1)) and np.array_equal(np.asarray(asked), noise(1))
+
+
+@pytest.mark.filterwarnings("ignore")  # Pillow's, of damaged metadata
+def test_damaged_metadata_is_no_damaged_picture_and_a_tiff_is_turned_once():
+    generator, upright = np.random.default_rng(0), Image.fromarray(noise(1))
+    for kind in ("PNG", "JPEG", "TIFF"):
+        for orientation in range(1, 9):
+            exif = Image.Exif()
+            exif[0x0112] = orientation
+            upright.save(packed := io.BytesIO(), kind, exif=exif, **({"quality": 100} if kind == "JPEG" else {}))
+            with Image.open(packed) as image:
+                expected = np.asarray(ImageOps.exif_transpose(image), dtype=int)
+            seen, remarks = pictures.opened(packed)
+            assert np.array_equal(np.asarray(seen), expected) and remarks == ({"turned"} if orientation > 1 else set())
+    for _ in range(100):
+        damaged = bytearray(exif.tobytes())
+        damaged[generator.integers(6, len(damaged))] = generator.integers(256)
+        upright.save(packed := io.BytesIO(), "PNG", exif=bytes(damaged))
+        pictures.opened(packed)
 
 
 def test_pictures_that_are_the_same_or_plain_or_move_are_said(tmp_path):

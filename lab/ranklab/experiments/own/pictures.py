@@ -22,8 +22,8 @@ __all__ = ["Found", "forecast", "keep", "load_picture", "opened", "window"]
 
 #: Formats of pictures; Pillow also knows some of videos, tables and pages.
 FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "PCX", "PNG", "PPM", "PSD", "QOI", "TGA", "TIFF", "WEBP")
-#: The EXIF tag of the orientation, and what it is of a picture that is upright.
-ORIENTATION, UPRIGHT = 0x0112, 1
+#: The EXIF tag of the orientation, and by its value the number of Pillow's transposition that turns a picture upright.
+ORIENTATION, TURNS = 0x0112, {2: 0, 3: 3, 4: 1, 5: 5, 6: 4, 7: 6, 8: 2}
 #: What may be remarked of a picture: the words of a note, after the number of pictures.
 REMARKS = {
     "turned": "pictures were turned upright, as their EXIF orientation says (--as-stored leaves them)",
@@ -49,7 +49,7 @@ def opened(file: Path | io.BytesIO, side: int | None = None, *, as_stored: bool 
     With ``side``, a JPEG may be decoded at a fraction of its size, at least twice the side. ``as_stored`` ignores the
     EXIF orientation. Raises one of `UNREADABLE`, also where all that can be seen is lost.
     """
-    from PIL import Image, ImageOps
+    from PIL import Image
 
     remarks = set[str]()
     with Image.open(file) as source:
@@ -57,13 +57,14 @@ def opened(file: Path | io.BytesIO, side: int | None = None, *, as_stored: bool 
         if side:
             image.draft("RGB", (2 * side, 2 * side))
         bits = _bits(image)
-        turned = image.getexif().get(ORIENTATION, UPRIGHT) in range(2, 9)  # a TIFF is turned when it is loaded
+        turned = getattr(image, "tag_v2", {}).get(ORIENTATION) in TURNS  # a TIFF is turned when it is loaded
         image.load()
-        if turned:
-            remarks.add("as stored" if as_stored else "turned")
-            image = image if as_stored else ImageOps.exif_transpose(image)
+        turn = TURNS.get(_orientation(image))
+        if turned or turn is not None:
+            remarks.add("as stored" if as_stored and not turned else "turned")
         if getattr(image, "is_animated", False) and image.format != "MPO":  # phones add previews
             remarks.add("frames")
+        image = image if turn is None or as_stored else image.transpose(turn)
         if image.mode[0] in "IF" or bits > 8:
             remarks.add("deep")
             image = _eight_bits(image) if image.mode[0] in "IF" else image
@@ -77,6 +78,14 @@ def opened(file: Path | io.BytesIO, side: int | None = None, *, as_stored: bool 
             raise ValueError(f"it is of one colour when {why}")
         remarks.add("plain")
     return image, frozenset(remarks)
+
+
+def _orientation(image: Any) -> int:
+    """Return the EXIF orientation; that of damaged metadata is 1, upright, because the picture may be sound."""
+    try:
+        return int(image.getexif().get(ORIENTATION, 1))
+    except Exception:  # Pillow has many
+        return 1
 
 
 def _bits(image: Any) -> int:

@@ -290,3 +290,10 @@ def test_at_an_edge_an_interval_is_that_of_wilson(many, value):
     assert (mean, high - low) == (value, pytest.approx(square / (many + square), rel=1e-5)) and low <= value <= high
     mean, low, high = judging.interval(torch.zeros(7 * many, dtype=torch.float64), classes, -1)
     assert -low == high == pytest.approx(square / (many + square), rel=1e-5)
+
+
+def test_an_interval_of_very_unequal_classes_is_wide_and_finite():
+    classes = torch.tensor([0] * 1000 + [1, 1])
+    for values in (classes.double(), torch.rand(1002, generator=torch.Generator().manual_seed(0)).double()):
+        mean, low, high = judging.interval(values, classes)
+        assert 0 <= low <= mean <= high <= 1 and high - low > 0.9

@@ -89,7 +89,7 @@ def interval(values: Tensor, classes: Tensor, least: float = 0.0) -> tuple[float
         half = (square := stats.norm.isf(0.025) ** 2) / (len(size) + square)
         return mean, max(mean - half, least), min(mean + half, 1.0)
     factor, freedom = resolution(size / size.sum())
-    share, square = (mean - least) / (1 - least), stats.t.isf(0.025, freedom) ** 2
+    share, square = (mean - least) / (1 - least), stats.t.isf(0.025, max(freedom, 1)) ** 2
     part = square * factor * variance / (1 - least) ** 2 / (share * (1 - share))  # quantile² / number of queries
     half = math.sqrt(part * share * (1 - share) + part**2 / 4)
     low, high = (least + (1 - least) * (share + part / 2 + sign * half) / (1 + part) for sign in (-1, 1))

@@ -46,6 +46,8 @@ SIDES = [
     ("train", "valid", "test"),
     ("Train", "validation"),
     ("training", "testing"),
+    ("train2017", "val2017"),
+    ("train_set", "test_set"),
     ("train", "val"),
     ("TRAIN", "TEST"),
 ]
@@ -66,7 +68,7 @@ def test_folders_named_as_a_split_are_one_and_never_classes(tmp_path, sides, abo
     assert any(f"{sides[-1]} is test" in note for note in found.notes) and found.split == "as given"
     (tmp_path / above / "extra").mkdir()
     fill(tmp_path, f"{above}extra/more")
-    refused(tmp_path, "beside extra (sides are called train, training, test")
+    refused(tmp_path, "beside extra (sides are called train, test, val")
 
 
 def test_a_side_alone_is_no_split_and_a_train_may_be_a_class_of_vehicles(tmp_path):
@@ -75,6 +77,10 @@ def test_a_side_alone_is_no_split_and_a_train_may_be_a_class_of_vehicles(tmp_pat
     assert classes(found) == {*"abcd"} and "with one side only, a split is drawn" in found.notes[0]
     fill(tmp_path / "two", "bus", "car", "ship", "train")
     assert classes(read(tmp_path / "two")) == {"bus", "car", "ship", "train"}
+    fill(tmp_path / "three", "train 1", "train 2", "train 3", "bus 1")
+    assert classes(read(tmp_path / "three")) == {"train 1", "train 2", "train 3", "bus 1"}
+    fill(tmp_path / "four", *(f"engine/train {at}" for at in range(4)))
+    assert len(classes(read(tmp_path / "four"))) == 4
     fill(tmp_path / "two", "wings/train", "wings/test")
     refused(tmp_path / "two", "train beside bus")
 

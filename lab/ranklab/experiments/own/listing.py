@@ -1,6 +1,7 @@
 """Find the pictures of a folder or of a table: each with the names of its classes, and its side of a given split."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -10,9 +11,8 @@ from ranklab.experiments.own.pictures import is_picture, some
 
 __all__ = ["Row", "from_folder", "from_table"]
 
-#: Words for the sides of a split, of folders and of the column "split".
-SIDES = {"train": "train", "training": "train"}
-SIDES |= dict.fromkeys(("test", "testing", "val", "valid", "validation"), "test")
+#: Words for the sides of a split, of folders and of the column "split", with a tail as in "val2017".
+SIDE = re.compile(r"(train|test|val)(ing|id|idation)?([\W_]*(set|data|images|imgs|split|\d+))?")
 
 
 class Row(NamedTuple):
@@ -31,7 +31,7 @@ def from_folder(folder: Path, skip: bool) -> Listed:
     """List every picture below a folder: the folders between are its classes, but for those that are a split."""
     pictures, notes = _pictures(folder, skip)
     depth, words = _split_folders(folder, pictures)
-    sides = {SIDES[word.lower()] for word in words}
+    sides = {_side(word) for word in words}
     if words:
         drawn = "; with one side only, a split is drawn" if len(sides) == 1 else ""
         notes.append(f"folders that are taken for a split: {_sides(words)}{drawn}")
@@ -45,15 +45,21 @@ def from_folder(folder: Path, skip: bool) -> Listed:
         if not names or len(names) != len(paths[0]):
             got = f"{folder / path}, in none" if not names else f"{folder / pictures[0]} and {folder / path}"
             raise ValueError(f"every picture must be in a class folder, all equally deep, got {got} (move it)")
-        side = SIDES[path.parts[depth].lower()] if depth is not None and len(sides) > 1 else ""
+        side = _side(path.parts[depth]) if depth is not None and len(sides) > 1 else ""
         whole = tuple("/".join(names[: level + 1]) for level in range(len(names)))
         rows.append(Row(str(folder / path), path.as_posix(), whole, side))
     return rows, (*(f"level {level}" for level in range(1, len(paths[0]))), "class"), notes
 
 
+def _side(word: str) -> str:
+    """Return "train" or "test" for a word of a split, and "" for other words."""
+    found = SIDE.fullmatch(word.lower())
+    return "" if not found else "train" if found[1] == "train" else "test"
+
+
 def _sides(words: Iterable[str]) -> str:
     """Say what each word of a split is taken for."""
-    return ", ".join(f"{word} is {SIDES[word.lower()]}" for word in sorted(words))
+    return ", ".join(f"{word} is {_side(word)}" for word in sorted(words))
 
 
 def _pictures(folder: Path, skip: bool) -> tuple[list[Path], list[str]]:
@@ -98,14 +104,16 @@ def _split_folders(folder: Path, pictures: Sequence[Path]) -> tuple[int | None, 
     """Find the depth at which folders are named as a split, and their names."""
     for depth in range(min(len(path.parts) for path in pictures) - 1):
         words = sorted({path.parts[depth] for path in pictures})
-        sides = [word for word in words if word.lower() in SIDES]
-        if sides == words and (depth == 0 or len(words) > 1):
+        sides = [word for word in words if _side(word)]
+        both = len({*map(_side, sides)}) > 1
+        plain = depth == 0 and any(word.isalpha() for word in sides)  # "train 1" and "train 2" may be classes
+        if sides == words and (both or plain):
             return depth, words
-        if len(sides) > 1 or (sides and depth == 0 and any(len(path.parts) > 2 for path in pictures)):
+        if both or (plain and any(len(path.parts) > 2 for path in pictures)):
             other = next(word for word in words if word not in sides)
             raise ValueError(
                 f"{folder}: folders must all be sides of a split or all be classes, got {', '.join(sides)} beside "
-                f"{other} (sides are called {', '.join(SIDES)}: rename or move the others)"
+                f"{other} (sides are called train, test, val, valid or validation: rename or move the others)"
             )
     return None, []
 
@@ -128,14 +136,14 @@ def from_table(table: Path, folder: Path) -> Listed:
     for name, column in zip(columns, cells, strict=True):
         if name in levels and numbers_rows(column):
             raise ValueError(f"{table}, line 1: labels must be classes, but {name!r} numbers the rows: leave it out")
-        if name in levels and len({*column}) > 1 and {word.lower() for word in column} <= SIDES.keys():
+        if name in levels and {_side(word) for word in column} == {"train", "test"}:
             raise ValueError(f"{table}, line 1: labels must be classes, but {name!r} holds a split: call it split")
     rows, seen = list[Row](), dict[str, int]()
     for line, row in enumerate(lines[1:], 2):
         rows.append(_row(table, folder, line, dict(zip(columns, row, strict=True)), levels, seen))
     if slashed := [row.file for row, line in zip(rows, lines[1:], strict=True) if "\\" in ",".join(line)]:
         notes.append(f"backslashes in paths are taken for slashes: {some(slashed)}")
-    if "split" in columns and (words := {*cells[columns.index("split")]} - {*SIDES.values()}):
+    if "split" in columns and (words := {*cells[columns.index("split")]} - {"train", "test"}):
         notes.append(f"words of the split: {_sides(words)}")
     return rows, levels, notes
 
@@ -150,7 +158,7 @@ def _row(
     full = Path(os.path.normpath(inside / path))
     if not all(cells.values()):
         wrong = f"must have {len(cells)} cells, none empty, got {','.join(cells.values())!r} (fill it in)"
-    elif cells.get("split", "train").lower() not in SIDES:
+    elif not _side(cells.get("split", "train")):
         wrong = f"split must be train or test, got {cells['split']!r} (without the column one is drawn)"
     elif not full.is_relative_to(inside):
         wrong = f"path must be below {folder}, got {path!r} (name the folder of all pictures with --root)"
@@ -158,5 +166,5 @@ def _row(
         wrong = f"path must be given once, got {path!r} of line {before} again (leave one out)"
     if wrong:
         raise ValueError(f"{table}, line {line}: {wrong}")
-    names, side = tuple(cells[name] for name in levels), SIDES.get(cells.get("split", "").lower(), "")
+    names, side = tuple(cells[name] for name in levels), _side(cells.get("split", ""))
     return Row(f"{table}, line {line}", full.relative_to(inside).as_posix(), names, side)

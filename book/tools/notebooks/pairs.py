@@ -235,6 +235,8 @@ def write(book: NotebookNode, path: Path) -> None:
     """
     for number, cell in enumerate(book.cells):
         cell["id"] = f"cell-{number:03d}"
+    if formats := book.metadata.get("jupytext", {}).get("formats"):
+        book.metadata["jupytext"] = {"formats": formats}  # all that jupytext keeps in a notebook
     if path.exists():
         there = nbformat.read(path, as_version=4)
         if there.metadata.get(MADE_FROM, {}).get("sources", sources := _sources(there)) != sources:

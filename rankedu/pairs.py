@@ -1,21 +1,32 @@
 r"""Sums over pairs of items, :math:`\sum_j w_{kj}\,\mathrm{step}(y_j - y_k)` for some items k, in chunks.
 
-Only the pairs of these items with all others are compared, some rows of pairs at a time, so that no more than a chunk
-of them is in memory. The backward pass compares them again. Ranks by pairwise steps are such sums; this file knows
-nothing else of rankers or losses.
+Only the pairs of these items with all others are compared, some rows of pairs at a time. The backward pass compares
+them again; it keeps the steps if these are few. Ranks by pairwise steps are such sums; this file knows nothing else of
+rankers or losses.
 """
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
 #: Pairs in a chunk: on a CPU it stays in the cache, on a GPU it is worth a launch.
 CHUNK = {"cpu": 1 << 17, "cuda": 1 << 24}
+#: Steps are kept for the backward pass if they take no more memory than so many times the scores.
+KEPT = 4
 
-#: Elementwise, with a gradient by autograd; 0 without a slope for very large negative differences.
-Step = Callable[[Tensor], Tensor]
+
+class Counter(Protocol):
+    """What counts the pairs, elementwise."""
+
+    def step(self, differences: Tensor) -> Tensor:
+        """The count of a pair, differentiable; 0 without a slope for very large negative differences."""
+        ...
+
+    def slope(self, differences: Tensor, steps: Tensor) -> Tensor:
+        """The derivative of ``step``, whose value is known."""
+        ...
 
 
 def far(values: Tensor) -> float:
@@ -28,19 +39,19 @@ class Pairs(NamedTuple):
 
     row: Tensor  # (p,) int64, ascending: the row of each item k
     item: Tensor  # (p,) int64: its position there; it is not compared with itself
-    grade: Tensor | None = None  # (q, n) int: 0 for the most relevant items
+    grade: Tensor | None = None  # (q, n), in the dtype of the scores: 0 for the most relevant items
     only: str = "lower"  # or "higher": with grades, the items j that are less, or more, relevant than k
     weight: Tensor | None = None  # (q, n): the second sum weighs j by the smaller of its weight and that of k
 
 
 def pair_sums(
-    step: Step, own: Tensor, others: Tensor, pairs: Pairs, parameters: tuple[Tensor, ...] = ()
+    counter: Counter, own: Tensor, others: Tensor, pairs: Pairs, parameters: tuple[Tensor, ...] = ()
 ) -> tuple[Tensor, Tensor]:
     """Sum the steps from each item k to all other items of its row, plain and weighted.
 
     Parameters
     ----------
-    step : callable
+    counter : Counter
         Counts a pair by the difference of its scores.
     own : Tensor, shape (p,)
         The finite score of each item k.
@@ -58,44 +69,43 @@ def pair_sums(
     """
     if not len(own):
         return own, own
-    sums: Tensor = _PairSums.apply(step, pairs, own, others, *parameters)
+    sums: Tensor = _PairSums.apply(counter, pairs, own, others, *parameters)
     return sums[0], sums[-1]
 
 
 class _PairSums(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, step: Step, pairs: Pairs, own: Tensor, others: Tensor, *parameters: Tensor) -> Tensor:
-        ctx.step, ctx.pairs = step, pairs
+    def forward(ctx: Any, counter: Counter, pairs: Pairs, own: Tensor, others: Tensor, *parameters: Tensor) -> Tensor:
+        ctx.counter, ctx.pairs, ctx.kept = counter, pairs, []
         ctx.save_for_backward(own, others, *parameters)
-        found = [_sums(step(_differences(own, others, pairs, some)), pairs, some) for some in _chunks(own, others)]
+        keep, found = len(own) <= KEPT * len(others) and not parameters, []
+        for some in _chunks(own, others):
+            steps = counter.step(_differences(own, others, pairs, some))
+            found.append(_sums(steps, pairs, some))
+            if keep:
+                ctx.kept.append(steps)
         return torch.cat(found, 1)
 
     @staticmethod
     def backward(ctx: Any, incoming: Tensor) -> tuple[Any, ...]:
-        step, pairs = ctx.step, ctx.pairs
+        counter, pairs = ctx.counter, ctx.pairs
         own, others, *parameters = ctx.saved_tensors
-        if torch.is_grad_enabled():  # a gradient of the gradient is wanted: all pairs at once, by autograd
+        if torch.is_grad_enabled() or parameters:  # all pairs at once, by autograd
             every, sources = slice(0, len(own)), [own, others, *parameters]
-            sums = _sums(step(_differences(own, others, pairs, every)), pairs, every)
-            return None, None, *torch.autograd.grad(sums, sources, incoming, create_graph=True)
+            with torch.enable_grad():
+                sums = _sums(counter.step(_differences(own, others, pairs, every)), pairs, every)
+            found = torch.autograd.grad(sums, sources, incoming, create_graph=torch.is_grad_enabled())
+            return None, None, *found
         of_own, of_others = torch.empty_like(own), torch.zeros_like(others)
-        totals = [torch.zeros_like(parameter) for parameter in parameters]
-        for some in _chunks(own, others):
+        for number, some in enumerate(_chunks(own, others)):
             differences, weight = _differences(own, others, pairs, some), incoming[0, some, None]
             if pairs.weight is not None:
                 weight = torch.addcmul(weight, _weights(pairs, some), incoming[1, some, None])
-            with torch.enable_grad():
-                steps = step(differences.requires_grad_())
-            if not steps.requires_grad:
-                return (None,) * (4 + len(parameters))
-            pulled, *learned = torch.autograd.grad(
-                steps, [differences, *parameters], weight.expand_as(steps), allow_unused=True, materialize_grads=True
-            )
+            steps = ctx.kept[number] if ctx.kept else counter.step(differences)
+            pulled = counter.slope(differences, steps).mul_(weight)
             of_others.index_add_(0, pairs.row[some], pulled)
             torch.sum(pulled, 1, out=of_own[some])
-            for total, part in zip(totals, learned, strict=True):
-                total += part
-        return (None, None, of_own.neg_(), of_others, *totals)
+        return None, None, of_own.neg_(), of_others
 
 
 def _chunks(own: Tensor, others: Tensor) -> Iterator[slice]:
@@ -105,14 +115,16 @@ def _chunks(own: Tensor, others: Tensor) -> Iterator[slice]:
 
 
 def _differences(own: Tensor, others: Tensor, pairs: Pairs, some: slice) -> Tensor:
-    """y_j − y_k for all j; `far` for j that are not counted, k itself among them."""
+    """y_j − y_k for all j; `far` or less for j that are not counted, k itself among them."""
     row, item = pairs.row[some], pairs.item[some, None]
     found = others.index_select(0, row) - own[some, None]
-    if pairs.grade is not None:
-        grade = pairs.grade.index_select(0, row)
-        mine = grade.gather(1, item)
-        return found.masked_fill_(grade <= mine if pairs.only == "lower" else grade >= mine, far(found))
-    return found.scatter_(1, item, far(found))
+    if pairs.grade is None:
+        return found.scatter_(1, item, far(found))
+    grade = pairs.grade.index_select(0, row)
+    behind = grade - grade.gather(1, item)
+    if pairs.only == "higher":
+        behind.neg_()
+    return found.add_(torch.threshold_(behind, 0.0, far(found)).clamp_(max=0.0))  # a mask would be slower
 
 
 def _weights(pairs: Pairs, some: slice) -> Tensor:

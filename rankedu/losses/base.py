@@ -34,6 +34,19 @@ class NoPositivesWarning(UserWarning):
     """No query of the batch has a relevant item, so the loss is 0."""
 
 
+#: The transform of torch.func that is at work, or None.
+in_transform: Callable[[], Any] = getattr(torch._C._functorch, "peek_interpreter_stack", lambda: None)
+
+
+def refuse_transform(loss: Any) -> None:
+    """A loss looks at the values of its scores, which a transform of torch.func hides."""
+    raise RuntimeError(
+        f"{type(loss).__name__} cannot run inside torch.func.grad, vmap or another transform of torch.func, because it "
+        "looks at the values of its scores (use loss.backward() or torch.autograd.grad; in place of vmap give all "
+        "queries as rows, with reduction='none')"
+    )
+
+
 def eager(method: Forward) -> Forward:
     """Run a method as it is, within ``torch.compile`` too: the graph ends before it and begins again after it.
 
@@ -43,6 +56,8 @@ def eager(method: Forward) -> Forward:
 
     @functools.wraps(method)
     def aside(*args: Any, **options: Any) -> Any:
+        if not torch.compiler.is_compiling() and in_transform() is not None:
+            refuse_transform(args[0])
         if "torch._dynamo" not in sys.modules:
             return method(*args, **options)
         if not disabled:

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -279,6 +280,16 @@ def unit(vectors: Tensor) -> tuple[Tensor, Tensor]:
     return vectors / length, length
 
 
+def with_copies(similarities: Tensor, rows: Tensor) -> Tensor:
+    """Give copies of a row the same similarities: a product on a CPU may round them differently, by their position."""
+    sums = rows.sum(1).numpy()
+    if len(np.unique(sums)) == len(sums):
+        return similarities
+    _, first, number = np.unique(rows.numpy(), axis=0, return_index=True, return_inverse=True)
+    same = torch.from_numpy(first[number.reshape(-1)])
+    return similarities[same][:, same]
+
+
 class _Own(torch.autograd.Function):
     """Cosines of all pairs of a batch."""
 
@@ -287,7 +298,7 @@ class _Own(torch.autograd.Function):
         rows, length = unit(embeddings)
         ctx.save_for_backward(embeddings, rows, length)
         similarities: Tensor = rows @ rows.T
-        return similarities
+        return similarities if rows.device.type != "cpu" else with_copies(similarities, rows)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:

@@ -22,11 +22,14 @@ class PairwiseRanker(Ranker):
         """Count pairs in which the other score is larger by ``differences``; elementwise, differentiable."""
         raise NotImplementedError
 
-    def slope(self, differences: Tensor) -> Tensor:
-        """Differentiate ``step``, elementwise."""
+    def slope(self, differences: Tensor, steps: Tensor | None = None) -> Tensor:
+        """Differentiate ``step``, whose value may be known, elementwise. Override it where that is faster."""
         leaf = differences.detach().requires_grad_()
         with torch.enable_grad():
-            (slope,) = torch.autograd.grad(self.step(leaf).sum(), leaf)
+            found = self.step(leaf)
+            if not found.requires_grad:
+                return torch.zeros_like(leaf)
+            (slope,) = torch.autograd.grad(found.sum(), leaf)
         return slope
 
     def two_ranks(
@@ -57,7 +60,7 @@ class PairwiseRanker(Ranker):
         """The sums of the step over pairs of scores, (q, n), or of items k among these with ``others``."""
         learned = tuple(parameter for parameter in self.parameters() if parameter.requires_grad)
         own = scores[pairs.row, pairs.item]
-        return pair_sums(self.step, own, scores if others is None else others, pairs, learned)
+        return pair_sums(self, own, scores if others is None else others, pairs, learned)
 
 
 def bounded(scores: Tensor, where: Tensor | None) -> Tensor:

@@ -58,6 +58,10 @@ class SigmoidRanker(PairwiseRanker):
     def step(self, differences: Tensor) -> Tensor:
         return sigmoid(differences / self.temperature)
 
+    def slope(self, differences: Tensor, steps: Tensor | None = None) -> Tensor:
+        steps = self.step(differences.detach()) if steps is None else steps
+        return torch.addcmul(steps, steps, steps, value=-1).mul_(1 / self.temperature)
+
 
 def sigmoid(x: Tensor) -> Tensor:
     """The logistic function; 0 below −40, where it is nothing beside a rank and denormal numbers are slow."""

@@ -96,7 +96,7 @@ class SupremumRanker(PairwiseRanker):
         self.offset = (
             end if offset is None else check_number(offset, "offset", least=0, hint="None joins the parts at delta")
         )
-        self.jump = self.offset - end
+        self.jump, self.start_of_line = self.offset - end, end - self.start
 
     @classmethod
     def preset(cls, name: str) -> "SupremumRanker":
@@ -116,8 +116,15 @@ class SupremumRanker(PairwiseRanker):
     def step(self, differences: Tensor) -> Tensor:
         curve = sigmoid(differences.clamp(max=self.delta) / self.temperature)
         steps = torch.add(curve, (differences - self.delta).relu(), alpha=self.rho)
-        steps = steps.add(differences > 0, alpha=self.start)
-        return steps if self.jump == 0 else steps.add(differences > self.delta, alpha=self.jump)
+        steps = torch.add(steps, beyond(differences, 0.0), alpha=self.start)
+        return steps if self.jump == 0 else torch.add(steps, beyond(differences, self.delta), alpha=self.jump)
+
+    def slope(self, differences: Tensor, steps: Tensor | None = None) -> Tensor:
+        differences = differences.detach()
+        curve = sigmoid(differences.clamp(max=self.delta) / self.temperature)
+        inside = self.start_of_line * (1 - self.start_of_line) / self.temperature  # of the clamped curve, beyond delta
+        slope = torch.addcmul(curve, curve, curve, value=-1).mul_(1 / self.temperature)
+        return slope.add_(beyond(differences, self.delta), alpha=self.rho - inside)
 
     def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Count, for each member, the members whose score is at least its own, without a gradient.
@@ -159,27 +166,40 @@ class SupremumRanker(PairwiseRanker):
             return super().two_ranks(scores, relevant, where, within_grad=None)
         row, column = relevant.real.nonzero(as_tuple=True)
         rows = bounded(scores, where)
-        pairs = Pairs(row, relevant.item[row, column], relevant.grade)
+        grade = None if relevant.grade is None else relevant.grade.to(rows.dtype)
+        pairs = Pairs(row, relevant.item[row, column], grade)
         others = rows if relevant.grade is not None else rows.masked_fill(relevant.members, far(rows))
         counted, _ = self._sums(rows, pairs, others)
         table = bounded(relevant.pick(scores), relevant.real)
-        if relevant.grade is None:
+        if grade is None:
             own = within = rank(table.detach(), where=relevant.real, ties="max").to(scores)
         else:
             own, total = h_rank(table.detach(), relevant, ties="for")
             within = total / relevant.share.masked_fill(~relevant.real, 1.0)
             if self.lower is not None:
-                pairs = Pairs(row, column, relevant.pick(relevant.grade), only="higher")
-                change, _ = pair_sums(self._lower_than_counted, table[row, column], table, pairs)
+                pairs = Pairs(row, column, relevant.pick(grade), only="higher")
+                change, _ = pair_sums(_LessThanCounted(self.lower), table[row, column], table, pairs)
                 within = within + tabulate(change, relevant)
         return own + tabulate(counted, relevant), within
 
-    def _lower_than_counted(self, differences: Tensor) -> Tensor:
-        """The change that the lower step makes in the count of a more relevant item; 0 if it is not counted."""
-        assert self.lower is not None
+
+class _LessThanCounted(PairwiseRanker):
+    """The change that a lower step makes in the count of a more relevant item; 0 if it is not counted."""
+
+    def __init__(self, lower: Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.lower = lower
+
+    def step(self, differences: Tensor) -> Tensor:
         counted = differences > far(differences) / 2
         change = self.lower(differences.masked_fill(~counted, 0.0)) - (differences >= 0).to(differences)
         return change.masked_fill(~counted, 0.0)
+
+
+def beyond(differences: Tensor, bound: float) -> Tensor:
+    """1 above the bound and 0 elsewhere, in the dtype of the differences."""
+    differences = differences.detach()
+    return torch.gt(differences, bound, out=torch.empty_like(differences))
 
 
 class InfimumStep:

@@ -57,13 +57,16 @@ def collect(images: Sequence[Mapping[str, Tensor]], n_classes: int, *, name: str
     if isinstance(images, (Mapping, Tensor, str)) or not isinstance(images, Sequence):
         raise TypeError(f"{name} must be a list, got {type(images).__name__} ({FORM})")
     kinds = torch.float64, torch.int64, torch.float64 if scored else torch.bool
-    columns = [[torch.empty(0, 4, dtype=kinds[0])], *([torch.empty(0, dtype=kind)] for kind in kinds[1:])]
+    columns = [
+        [torch.empty(0, 4, dtype=kinds[0], device="cpu")],
+        *([torch.empty(0, dtype=kind, device="cpu")] for kind in kinds[1:]),
+    ]
     for number, image in enumerate(images):
         for column, part in zip(columns, _read(image, f"{name}[{number}]", n_classes, scored), strict=True):
             column.append(part.cpu())
-    count = torch.tensor([len(labels) for labels in columns[1][1:]], dtype=torch.int64)
-    image_of = torch.arange(len(count)).repeat_interleave(count)
-    place = torch.arange(len(image_of)) - (count.cumsum(0) - count)[image_of]
+    count = torch.tensor([len(labels) for labels in columns[1][1:]], dtype=torch.int64, device="cpu")
+    image_of = torch.arange(len(count), device="cpu").repeat_interleave(count)
+    place = torch.arange(len(image_of), device="cpu") - (count.cumsum(0) - count)[image_of]
     return Boxes(image_of, place, *(torch.cat(column).detach() for column in columns))
 
 
@@ -81,7 +84,7 @@ def _read(image: Mapping[str, Tensor], name: str, n_classes: int, scored: bool) 
         raise ValueError(f"{name}['boxes'] must have shape (n, 4), got {tuple(boxes.shape)} ({FORM})")
     value: Any = image.get(kind)
     if value is None and not scored:
-        value = torch.zeros(len(boxes), dtype=torch.bool)
+        value = torch.zeros(len(boxes), dtype=torch.bool, device=boxes.device)
     for key, column in (("labels", labels), (kind, value)):
         check_tensor(column, f"{name}['{key}']")
         if column.shape != (len(boxes),):

@@ -55,14 +55,14 @@ class DetectionMatches:
     def curve(self, label: int) -> tuple[Tensor, Tensor]:
         """Recall and precision of a class, (N,) float64 each, after each detection; nan recall without truths."""
         hits = self.of(label)[1].cumsum(0).double()
-        return hits / self.truths[label - 1], hits / torch.arange(1, len(hits) + 1)
+        return hits / self.truths[label - 1], hits / torch.arange(1, len(hits) + 1, device=hits.device)
 
     def average_precision(self, interpolation: str = "all-point") -> Tensor:
         """AP of each class, (C,) float64, nan where it has no truth; see :func:`evaluate_detections`."""
         check_choice(interpolation, ("all-point", "11-point", "none"), name="interpolation")
         classes = enumerate(self.truths.tolist(), 1)
         values = [_average_precision(self.of(label)[1], count, interpolation) for label, count in classes]
-        return torch.tensor(values, dtype=torch.float64)
+        return torch.tensor(values, dtype=torch.float64, device="cpu")
 
 
 def match_detections(

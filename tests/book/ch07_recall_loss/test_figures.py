@@ -35,7 +35,7 @@ def test_the_sum_over_k_is_W_of_the_best_relevant_item_whatever_the_weights_and_
             assert figures.best_positive_loss(scores, relevant, lam=1.0).item() == pytest.approx(printed)
 
 
-@pytest.mark.filterwarnings("ignore:lam must")
+@pytest.mark.filterwarnings("ignore:lam=")
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("lam", [0.5, 3.0, 10.0, 100.0])
 def test_with_falling_weights_only_irrelevant_items_are_passed(lam, ties):

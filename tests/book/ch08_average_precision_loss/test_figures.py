@@ -15,7 +15,7 @@ from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker, IdentityRanker
 
 NOTEBOOK = "08_average_precision_loss"
-pytestmark = pytest.mark.filterwarnings("ignore:lam must")
+pytestmark = pytest.mark.filterwarnings("ignore:lam=")
 
 
 def test_the_push_is_the_gradient_of_the_loss():

@@ -113,7 +113,7 @@ def test_the_balls_roll_at_the_distortions_that_the_picture_names():
             assert off.std() / loss.std() == pytest.approx(share, rel=0.06), (name, share)
 
 
-@pytest.mark.filterwarnings("ignore:lam must")
+@pytest.mark.filterwarnings("ignore:lam=")
 def test_ap_svm_bounds_and_is_convex_and_a_margin_is_just_enough():
     svm, rambo = (
         ap_losses.ap_walk(f, np.linspace(-0.65, 0.65, 14))[0] for f in (APSVMLoss(), APLoss(BlackboxRanker(4.0)))

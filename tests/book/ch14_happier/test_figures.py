@@ -39,7 +39,7 @@ def test_the_verdict_changes_at_one_half_and_at_one_and_every_temperature_and_sl
         assert value >= hard and abs(push.sum()) < 1e-9
 
 
-@pytest.mark.filterwarnings("ignore:lam must")
+@pytest.mark.filterwarnings("ignore:lam=")
 @pytest.mark.parametrize(("a", "b"), [(1, 2), (1, 2.9), (1, 3.1), (1, 8), (0.1, 1), (0, 1)])
 def test_which_inversions_blackbox_ranks_see(a, b):
     """The proposition: for a stopped H-rank b > 3a and λ (1/4 − a/(a + b)) > gap; for both λ a/(2 (a + b)) > gap."""

@@ -114,7 +114,7 @@ def test_the_live_widget_is_held_as_the_page_is_tells_goals_and_survives_an_erro
     assert "ZeroDivisionError" in caption.value
 
 
-@pytest.mark.filterwarnings("ignore:lam must")
+@pytest.mark.filterwarnings("ignore:lam=")
 @EACH
 def test_an_explorable_is_one_that_a_page_can_hold_and_no_slider_drives_it_out_of_the_picture(found):
     controls, looks = found.controls, set()

@@ -108,7 +108,7 @@ def test_an_example_is_short_and_on_the_page_with_what_this_script_printed():
         assert f"{{download}}`{name}.py <examples/{name}.py>`" in pages
 
 
-@pytest.mark.filterwarnings("ignore:lam must|.*GradScaler|table.csv. the first row")
+@pytest.mark.filterwarnings("ignore:lam=|.*GradScaler|table.csv. the first row")
 def test_every_piece_of_code_on_the_page_runs_and_says_what_stands_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     torch.manual_seed(0)

@@ -138,7 +138,7 @@ def test_ratios_are_to_the_same_work_and_to_the_limits_alone_and_a_record_gives_
     assert [{k: v for k, v in r.items() if k != "note"} for r in rows] == given_back
 
 
-@pytest.mark.filterwarnings("ignore:lam must")
+@pytest.mark.filterwarnings("ignore:lam=")
 def test_the_quick_lab_runs(execute):
     found = execute("speed", "speed_quick", {**SMALL, "rounds": 1, "seconds": 0.01, "devices": ["cpu"]})
     assert found["machine"]["threads"] == 1 and "cores" in found["machine"]["device"]

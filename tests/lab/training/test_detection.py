@@ -160,7 +160,7 @@ def detector():
     return build_detector("narrow", classes=20, classifier_loss=loss)
 
 
-@pytest.mark.filterwarnings("ignore:lam must")
+@pytest.mark.filterwarnings("ignore:lam=")
 def test_a_faster_rcnn_learns_from_the_ap_loss_and_is_evaluated(tmp_path):
     """A few steps for real; the rest of the loop is tested with a fake."""
     train, test = Scenes("train", images=10), Scenes("test", images=6)

@@ -16,7 +16,7 @@ from rankedu.rankers import BlackboxRanker, SigmoidRanker
 from ranklab import contestants, detections
 
 #: Losses share a ranker, which tells once of a step that moves nobody: in which test hangs on their order.
-pytestmark = pytest.mark.filterwarnings("ignore:lam must")
+pytestmark = pytest.mark.filterwarnings("ignore:lam=")
 nan, inf = math.nan, math.inf
 SCALES = [0.01, 0.25, 1.0, 3.0, 65536.0]
 close = torch.testing.assert_close

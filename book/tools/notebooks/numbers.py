@@ -23,22 +23,23 @@ def differing(cell: NotebookNode) -> list[tuple[str, str]]:
     return [pair for output in cell.get("outputs", []) for pair in LINE.findall(output.get("text", ""))]
 
 
-def renumbered(book: NotebookNode, ran: NotebookNode, name: str) -> int:
-    """Change the numbers that differ, in a text and its notebook; return how many, and print those that are not found."""
+def renumbered(book: NotebookNode, ran: NotebookNode, solutions: NotebookNode) -> int:
+    """Change the numbers that differ, in a chapter, its notebook and its solutions, and print them; return how many."""
     changed = 0
     for at, cell in enumerate(ran.cells):
         for old, new in differing(cell):
             token = re.compile(rf"(?<![\w.]){re.escape(old)}(?!\w|\.\d)")
             near = sorted(range(len(book.cells)), key=lambda other: abs(other - at - 0.1))
-            found = [k for k in near if book.cells[k].cell_type == "markdown" and token.search(book.cells[k].source)]
+            texts = [*(book.cells[k] for k in near), *solutions.cells]
+            found = [one for one in texts if one.cell_type == "markdown" and token.search(one.source)]
             if not found:
-                print(f"{name}: {old} is now {new}; it is not in this text, so look into the solutions")
+                print(f"{old} is now {new}, and no text has it")
                 continue
-            text, code = book.cells[found[0]], book.cells[at]
+            text, code = found[0], book.cells[at]
             text.source = token.sub(lambda _, new=new: new, text.source)
             code.source = code.source.replace(f'"{old}"', f'"{new}"')
             _forget(cell, f"The text says {old}, and here the value is {new}.\n")
-            print(f"{name}: {old} -> {new}")
+            print(f"{old} -> {new}")
             changed += 1
     for own, theirs in zip(ran.cells, book.cells, strict=True):
         own.source = theirs.source
@@ -62,12 +63,17 @@ def main() -> None:
         if not (form.is_plain(text) and text.stem.startswith(names) and notebook.exists()):
             continue
         book, ran = jupytext.read(text), nbformat.read(notebook, as_version=4)
+        beside = text.parents[1] / "solutions" / text.name
+        solutions = jupytext.read(beside) if beside != text else nbformat.v4.new_notebook()
         if [cell.source for cell in book.cells] != [cell.source for cell in ran.cells]:
             print(f"{text.stem} is not the text of its notebook: run `make notebooks` first")
             continue
         was_current = pairs.problem(text, notebook) is None
-        if renumbered(book, ran, f"{text.parent.name}/{text.stem}"):
+        if renumbered(book, ran, solutions):
             jupytext.write(book, text, fmt="md:myst", config=load_jupytext_config(str(text)))
+            if beside != text:
+                jupytext.write(solutions, beside, fmt="md:myst", config=load_jupytext_config(str(beside)))
+                pairs.retold(beside, pairs.pairs()[beside])
             if was_current:
                 ran.metadata[pairs.MADE_FROM] |= pairs.made_from(text, book)
             pairs.write(ran, notebook)

@@ -123,7 +123,7 @@ def test_a_number_that_differs_is_changed_in_its_cell_and_in_the_nearest_text():
     text, ran = book("It is 0.5.", "It is 0.55.", "So 0.5, not 10.5."), book("", "", "")
     said = "The text says 0.5, and here the value is 0.7.\n"
     ran.cells[2].outputs = [nbformat.v4.new_output("stream", name="stdout", text=said)]
-    assert numbers.renumbered(text, ran, "x") == 1
+    assert numbers.renumbered(text, ran, book("", "", "")) == 1
     assert [cell.source for cell in text.cells] == [
         *("It is 0.5.", "It is 0.55.", 'text_says("0.7", x)', "So 0.7, not 10.5."),
     ]

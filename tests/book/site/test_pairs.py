@@ -138,6 +138,16 @@ OTHER = {"16": "17", "0.97": "0.98", "1.00": "0.99", "0.1234": "0.1236", "0.5414
 OTHER |= {"AP 0.541453": "mAP 0.541453", "1.5 2.5": "1.5", "1.0000001e-5": "1.0000001e-6"}
 
 
+def test_pictures_that_are_held_back_and_the_names_of_cells_are_not_compared():
+    def output(picture: str, kernel: int, line: str) -> list:
+        html = f'<img src="data:image/png;base64,{picture}"> /tmp/ipykernel_{kernel}/{kernel}7.py:3: {line}'
+        return [{"output_type": "display_data", "data": {"text/html": html}}]
+
+    committed = output("iVBO", 11, "a warning")
+    assert comparison.settled_outputs(output("iVBP", 234, "a warning"), committed) == committed
+    assert comparison.settled_outputs(output("iVBO", 11, "another"), committed) != committed
+
+
 def test_the_last_digits_are_the_processors_and_what_means_something_else_is_not_settled():
     assert {found: comparison.settled(found, committed) for found, committed in SAME.items()} == SAME
     for found, committed in OTHER.items():

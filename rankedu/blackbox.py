@@ -128,8 +128,8 @@ def interpolate(solver: Solver, gradient: Tensor, lam: float) -> Callable[[Tenso
 
     Notes
     -----
-    Calls the solver twice. f_λ(y) ≤ f(y), with equality if and only if s(y) is still a minimiser at y + λc. Explained
-    in chapter 2.
+    Calls the solver twice. f_λ(y) ≤ f(y), with equality if and only if s(y) is still a minimiser at y + λc.
+    Explained in chapter 2.
 
     References
     ----------

@@ -91,11 +91,12 @@ class _PairSums(torch.autograd.Function):
         counter, pairs = ctx.counter, ctx.pairs
         own, others, *parameters = ctx.saved_tensors
         if torch.is_grad_enabled() or parameters:  # all pairs at once, by autograd
-            every, sources = slice(0, len(own)), [own, others, *parameters]
+            every, wanted = slice(0, len(own)), ctx.needs_input_grad[2:]
+            sources = [x for x, needed in zip((own, others, *parameters), wanted, strict=True) if needed]
             with torch.enable_grad():
                 sums = _sums(counter.step(_differences(own, others, pairs, every)), pairs, every)
-            found = torch.autograd.grad(sums, sources, incoming, create_graph=torch.is_grad_enabled())
-            return None, None, *found
+            found = iter(torch.autograd.grad(sums, sources, incoming, create_graph=torch.is_grad_enabled()))
+            return None, None, *(next(found) if needed else None for needed in wanted)
         of_own, of_others = torch.empty_like(own), torch.zeros_like(others)
         for number, some in enumerate(_chunks(own, others)):
             differences, weight = _differences(own, others, pairs, some), incoming[0, some, None]

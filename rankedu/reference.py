@@ -194,9 +194,9 @@ def shift_by_margin(y, relevant, margin):
     return [score - margin / 2 if r else score + margin / 2 for score, r in zip(y, relevant)]
 
 
-def against(y, relevant):
+def _against(y, relevant):
     """The same list, reordered so that ties go against the relevant items, as after a vanishing margin.
-    >>> against([0.5, 0.5], [True, False])
+    >>> _against([0.5, 0.5], [True, False])
     ([0.5, 0.5], [False, True])
     """
     items = sorted(range(len(y)), key=lambda i: relevant[i])
@@ -217,7 +217,7 @@ def recall_loss(y, relevant, W):
     >>> recall_loss(y, relevant, W_log)  # (log 2 + log 3) / 2
     0.8958797346140275
     """
-    y, relevant = against(y, relevant)
+    y, relevant = _against(y, relevant)
     return mean(W(negatives) for negatives, r in zip(outranking_negatives(y, relevant), relevant) if r)
 
 

@@ -13,7 +13,7 @@ from rankedu.rankers import PRESETS
 from ranklab.experiments.speed.contestants import ALONE, BY_QUERY, OURS, PML, PRODUCT, RELEASED, WRITTEN, Batch, List
 
 SORTS, BYTES, MATRICES = "two np.argsort", "bytes a score", "further matrices"
-DEFINITION, TORCH, ONE_SORT = "the readable definition", "import torch", "one np.sort"
+TORCH, ONE_SORT = "import torch", "one np.sort"
 
 
 STEP, TRAINED = "a step of the network", ("Smooth-AP", "RaMBO recall", "FastAP", "RaMBO AP", "H-AP")
@@ -95,10 +95,6 @@ def rows(shrink: int = 1) -> list[Row]:
             )
             for name in ("joined", "happier_inat")
             for size, rounds, definition in ((256, 41, [WRITTEN]), (512, 15, []), (1024, 9, []))
-        ),
-        *(
-            Row(f"short lists; ten items: {work}", of(works.ten_items, work, 300), {DEFINITION: 1.1})
-            for work in ("ap", "rank", "recall", "smooth ap", "sup ap")
         ),
         *(
             Row(f"retrieval; retrieval: {name}", of(works.evaluation, 20_000, metrics), {works.MATMUL: goal}, 3)

@@ -30,11 +30,7 @@ class CalibrationLoss(nn.Module):
 
     Notes
     -----
-    O(n). Explained in chapter 15.
-
-    References
-    ----------
-    Ramzi et al., ROADMAP (NeurIPS 2021), Eq. 9
+    O(n). Published with ROADMAP (Ramzi et al., NeurIPS 2021, Eq. 9). Explained in chapter 15.
 
     Examples
     --------
@@ -91,11 +87,7 @@ class ROADMAPLoss(nn.Module):
 
     Notes
     -----
-    Explained in chapter 15.
-
-    References
-    ----------
-    Ramzi et al., ROADMAP (NeurIPS 2021), Eq. 10
+    Ramzi et al., NeurIPS 2021, Eq. 10. Explained in chapter 15.
 
     Examples
     --------

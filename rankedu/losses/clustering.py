@@ -40,8 +40,8 @@ class ClusterLoss(nn.Module):
     Notes
     -----
     Embeddings and proxies are normalised here, in float32 at least. The proxies are parameters: give
-    ``loss.parameters()`` to an optimiser. They start uniform within ±1/√dim. O(batch · n_classes · dim). Explained in
-    chapter 14.
+    ``loss.parameters()`` to an optimiser. They start uniform within ±1/√dim. O(batch · n_classes · dim).
+    Explained in chapter 14.
 
     References
     ----------

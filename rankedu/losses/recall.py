@@ -114,10 +114,6 @@ class RecallAtKSurrogateLoss(RankLoss):
     Cost, ties and gradient as :class:`APLoss`. It is not a bound, because an item at rank k + 1 counts in part. A query
     that is left in its own list takes rank 1 from the relevant items. Explained in chapter 17.
 
-    References
-    ----------
-    Recall@k Eq. 6
-
     Examples
     --------
     >>> from rankedu.rankers import BlackboxRanker

@@ -110,7 +110,7 @@ def test_losses(name, data):
     y, own = taking_part(query[2], query[0], query[1])
     something = len(set(own)) > 1 if case.labels == "target" else any(own) or not case.keeps("empty")
     if case.labels != "target":  # which has no relevant items, and no order of ties
-        y, own = reference.against(y, own)
+        y, own = reference._against(y, own)
     close(case.loss(t, labels, where=w), case.plain(y, own) if something else 0.0)
 
 

@@ -5,8 +5,8 @@ from tools.notebooks import pairs
 
 
 def shown(notebook: str, source: str) -> str:
-    """The outputs of the cell that begins so, in words."""
+    """The outputs of the cell with a line that begins so, in words."""
     cells = nbformat.read(pairs.ROOT / "notebooks" / f"{notebook}.ipynb", as_version=4).cells
-    [found] = [cell.outputs for cell in cells if cell.source.startswith(source)]
+    [found] = [cell.outputs for cell in cells if f"\n{source}" in f"\n{cell.source}"]
     words = [output.get("data", {"text/plain": output.get("text")}) for output in found]
     return "\n".join(text for kinds in words for kind, text in kinds.items() if kind.endswith("text/plain"))

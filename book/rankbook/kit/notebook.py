@@ -3,6 +3,7 @@
 Sums that run on several threads differ in their last digit, so PyTorch uses one.
 """
 
+import warnings
 from decimal import Decimal
 from typing import Any
 
@@ -14,10 +15,12 @@ from rankbook.kit.compare import interval
 from rankbook.kit.figures import show, show_source
 from rankbook.kit.live import live
 from rankbook.kit.predict import predict
+from rankedu.rankers import NoStepWarning
 
 __all__ = ["check", "interval", "live", "np", "predict", "show", "show_source", "text_says", "torch"]
 
 torch.set_num_threads(1)
+warnings.simplefilter("ignore", NoStepWarning)  # studies go down to strengths at which no item moves
 
 
 def text_says(written: str | tuple[str, ...], value: Any) -> None:

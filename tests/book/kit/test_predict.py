@@ -1,5 +1,7 @@
 """`%%predict` folds what a cell shows, gives it back to the pages, and hides no error; `text_says` compares digits."""
 
+import sys
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
@@ -22,6 +24,8 @@ def run(monkeypatch):
 
     yield shown
     InteractiveShell.clear_instance()
+    if hasattr(sys, "ps1"):
+        del sys.ps1  # which the shell has set, and which says that somebody sits at a prompt
 
 
 def test_what_a_cell_shows_is_inside_of_a_closed_fold_and_is_given_back_as_it_was(run):

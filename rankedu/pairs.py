@@ -92,6 +92,8 @@ class _PairSums(torch.autograd.Function):
         own, others, *parameters = ctx.saved_tensors
         if torch.is_grad_enabled() or parameters:  # all pairs at once, by autograd
             every, wanted = slice(0, len(own)), ctx.needs_input_grad[2:]
+            if not torch.is_grad_enabled():  # then nothing upstream is part of the graph that is made here
+                own, others = (x.detach().requires_grad_() for x in (own, others))
             sources = [x for x, needed in zip((own, others, *parameters), wanted, strict=True) if needed]
             with torch.enable_grad():
                 sums = _sums(counter.step(_differences(own, others, pairs, every)), pairs, every)

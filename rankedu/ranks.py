@@ -1,6 +1,6 @@
 r"""Ranks: the staircase that the book differentiates.
 
-Everything follows from one sort of each row, :func:`order`. It is the one place that was written for speed: on a CPU a
+Everything follows from one sort of each row, `order`. It is the one place that was written for speed: on a CPU a
 score, its place among ties and its position are packed into one integer, and NumPy sorts integers several times faster
 than torch sorts floats.
 """

@@ -101,7 +101,7 @@ class ExactRanker(Ranker):
 class BlackboxRanker(ExactRanker):
     r"""Rank exactly, differentiate by interpolation.
 
-    Ranks minimise a linear cost over the permutations, so :class:`Algorithm1` applies.
+    Ranks minimise a linear cost over the permutations, so Algorithm 1 applies.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ import pytest
 
 RELATIVE = 1e-5
 #: What is not compared: a picture that a prediction holds back, and the file name that a kernel gives to a cell.
-_OTHER = re.compile(r"(?<=data:image/png;base64,)[^\"]*|(?<=/ipykernel_)\d+/\d+(?=\.py)")
+_OTHER = re.compile(r"(?<=data:image/png;base64,)[^\"]*|/[^\s\"]*/ipykernel_\d+/\d+\.py")
 _NUMBER = re.compile(r"[-−+]?\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)")
 
 

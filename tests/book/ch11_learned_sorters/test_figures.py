@@ -62,9 +62,7 @@ def test_a_first_step_gains_no_more_than_that_of_a_straight_line_and_less_the_sh
         assert all(most - 0.01 < means[name] < most + 0.01 for name in ("a straight line", "sigmoid", "learnt sorter"))
         assert max(means["a blind step"], means["untrained sorter"]) < 0.05 * most
         assert "not above a straight line" in table
-    text = (pairs.ROOT / "book" / "chapters" / f"{NOTEBOOK}.md").read_text(
-        encoding="utf-8"
-    )
+    text = (pairs.ROOT / "book" / "chapters" / f"{NOTEBOOK}.md").read_text(encoding="utf-8")
     line, sorter, sharp, large = (
         float(re.search(rf'"{name}": "([\d.]+)"', text)[1]) for name in ("line", "sorter", "sharp", "large")
     )

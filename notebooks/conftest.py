@@ -7,6 +7,7 @@ one in the last of them. Integers, words and numbers of one to three digits must
 
 from __future__ import annotations
 
+import os
 import re
 from copy import deepcopy
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 import pytest
 
 RELATIVE = 1e-5
+#: As in the committed notebooks, sliders show one picture.
+os.environ["RANKEDU_EXPLORABLES"] = "static"
 #: What is not compared: a picture that a prediction holds back, and the file name that a kernel gives to a cell.
 _OTHER = re.compile(r"(?<=data:image/png;base64,)[^\"]*|/[^\s\"]*/ipykernel_\d+/\d+\.py")
 _NUMBER = re.compile(r"[-−+]?\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)")

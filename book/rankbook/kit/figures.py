@@ -30,13 +30,13 @@ def all_figures() -> dict[str, Callable[[], Figure]]:
     return dict(sorted(_REGISTRY.items()))
 
 
-def show(made: Figure) -> None:
-    """Display a figure in a notebook: a PNG with the figure's description as alternative text."""
+def show(made: Figure, text: str = "") -> None:
+    """Display a figure in a notebook: a PNG with an alternative text, which is the figure's description by default."""
     from IPython.display import publish_display_data
 
-    text = style.description(made)
+    text = " ".join(text.split()) or style.description(made)
     if not text:
-        raise ValueError("figure must be described, got none: call style.describe(figure, 'what it shows') first")
+        raise ValueError("text must say what the figure shows, got nothing (pass it, or call style.describe first)")
     data: dict[str, Any] = {"image/png": style.png(made), "text/plain": f"Figure: {text}"}
     publish_display_data(data, metadata={"image/png": {"alt": text}})
 

@@ -3,13 +3,19 @@
 Sums that run on several threads differ in their last digit, so PyTorch uses one.
 """
 
+import inspect
+import os
 import warnings
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import ipywidgets
 import numpy as np
 import torch
+from ipywidgets import FloatLogSlider, FloatSlider, IntSlider, SelectionSlider
 
+from rankbook.kit import style
 from rankbook.kit.check import check
 from rankbook.kit.compare import interval
 from rankbook.kit.figures import show, show_source
@@ -17,10 +23,61 @@ from rankbook.kit.live import live
 from rankbook.kit.predict import predict
 from rankedu.rankers import NoStepWarning
 
-__all__ = ["check", "interval", "live", "np", "predict", "show", "show_source", "text_says", "torch"]
+__all__ = [
+    "FloatLogSlider",
+    "FloatSlider",
+    "IntSlider",
+    "SelectionSlider",
+    "check",
+    "interact",
+    "interval",
+    "live",
+    "np",
+    "predict",
+    "show",
+    "show_source",
+    "style",
+    "text_says",
+    "torch",
+]
 
 torch.set_num_threads(1)
 warnings.simplefilter("ignore", NoStepWarning)  # studies go down to strengths at which no item moves
+
+
+def interact(**sliders: ipywidgets.Widget) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Draw a function again whenever a slider moves: `ipywidgets.interact`, and one picture where no kernel stays.
+
+    A committed notebook has no kernel behind its sliders. It is executed with ``RANKEDU_EXPLORABLES=static``, and then
+    the function runs once, with the value that each slider has at first.
+
+    Parameters
+    ----------
+    **sliders : ipywidgets.Widget
+        A slider for each parameter of the function.
+
+    Returns
+    -------
+    callable
+        A decorator for the function that draws.
+
+    Examples
+    --------
+    >>> os.environ["RANKEDU_EXPLORABLES"] = "static"
+    >>> @interact(lam=FloatSlider(value=2.0, min=0.5, max=8.0, description="λ"))
+    ... def your_own_slider(lam):
+    ...     print(f"λ = {lam}")
+    λ = 2.0
+    """
+    if os.environ.get("RANKEDU_EXPLORABLES") != "static":
+        return ipywidgets.interact(**sliders)
+
+    def once(draw: Callable[..., Any]) -> Callable[..., Any]:
+        inspect.signature(draw).bind(**sliders)
+        draw(**{name: slider.value for name, slider in sliders.items()})
+        return draw
+
+    return once
 
 
 def text_says(written: str | tuple[str, ...], value: Any) -> None:

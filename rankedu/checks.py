@@ -33,6 +33,7 @@ __all__ = [
     "check_mask",
     "check_not_nan",
     "check_number",
+    "check_query",
     "check_references",
     "check_rows",
     "check_tensor",
@@ -213,6 +214,15 @@ def check_integers(values: Tensor, name: str, hint: str) -> None:
     if values.dtype not in INTEGERS:
         hint = f"if all are whole: {name}.long(); else {hint}" if values.is_floating_point() else hint
         raise TypeError(f"{name} must be integers, got {values.dtype} ({hint})")
+
+
+def check_query(query: Tensor, scores: Tensor) -> None:
+    """The number of a query for each score of a flat list."""
+    check_integers(query, "query", "number the queries")
+    check_values(scores)
+    if scores.ndim != 1:
+        raise ValueError(f"scores must have shape (n,) beside query, got {tuple(scores.shape)}")
+    check_like(query, scores, name="query")
 
 
 def check_like(values: Tensor, scores: Tensor, *, name: str, other: str = "scores") -> None:

@@ -5,7 +5,7 @@ score, its place among ties and its position are packed into one integer, and Nu
 than torch sorts floats.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -239,6 +239,22 @@ def ordinal(scores: Tensor, where: Tensor | None = None, last: Tensor | None = N
     dtype = torch.float64 if n > 1 << 24 or scores.dtype == torch.float64 else torch.float32
     place = torch.arange(1, n + 1, dtype=dtype, device=item.device).expand_as(item)
     return torch.empty(item.shape, dtype=dtype, device=item.device).scatter_(-1, item, place)
+
+
+def lists_of(query: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Collect the items of each query, (n,), in tables of lists of similar length, so that little is padding.
+
+    Yields the numbers of the queries of a table in ascending order of all queries, (q,), their items, (q, m), and which
+    of these are no padding; padding repeats the first item.
+    """
+    _, of_item, count = query.unique(return_inverse=True, return_counts=True)
+    item, first = of_item.argsort(stable=True), count.cumsum(0) - count
+    bits = (count - 1).float().frexp().exponent  # lists of a table are at most twice as long as each other
+    for size in bits.unique():
+        number = (bits == size).nonzero().squeeze(1)
+        place = torch.arange(int(count[number].max()), device=query.device)
+        here = place < count[number, None]
+        yield number, item[first[number, None] + (place * here)], here
 
 
 def order(scores: Tensor, where: Tensor | None = None, last: Tensor | None = None) -> Tensor:

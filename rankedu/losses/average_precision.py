@@ -280,7 +280,7 @@ class MAPLoss(nn.Module):
         here = None if where is None else where.reshape(1, -1)
         rows = scores.reshape(1, -1)
         linear = self.average_precision.ranker.linear
-        return (loss(rows) if linear else at_unit_weight(loss, rows, everything, here)).sum()
+        return (loss(rows) if linear else at_unit_weight(loss, rows, everything, 1.0, here)).sum()
 
     def _mean(self, scores: Tensor, positive: Tensor, where: Tensor | None) -> Tensor:
         """The mean AP loss of the lists that have a relevant item."""

@@ -17,15 +17,18 @@ from rankedu.checks import (
     check_choice,
     check_flag,
     check_floating,
+    check_like,
     check_not_nan,
     check_number,
+    check_query,
     check_weight,
+    check_where,
     refuse_second_derivative,
     relevant_items,
     warn_caller,
 )
 from rankedu.rankers.base import Ranker, wide
-from rankedu.ranks import Relevant
+from rankedu.ranks import HALF, Relevant, lists_of
 
 Forward = TypeVar("Forward", bound=Callable[..., Any])
 
@@ -109,7 +112,13 @@ class ScoreLoss(nn.Module):
 
     @eager
     def forward(
-        self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None, weight: Tensor | None = None
+        self,
+        scores: Tensor,
+        relevance: Tensor,
+        *,
+        where: Tensor | None = None,
+        weight: Tensor | None = None,
+        query: Tensor | None = None,
     ) -> Tensor:
         """Compute the loss of a batch of queries.
 
@@ -123,6 +132,9 @@ class ScoreLoss(nn.Module):
             Items that take part. By default, all. Padding is left out by this alone, whatever its relevance.
         weight : Tensor, shape (...), optional
             The weight ≥ 0 of each query in the mean. By default, all are 1.
+        query : Tensor of int, shape (n,), optional
+            For lists of very different lengths, as one flat list of scores, (n,): the query of each item. Memory is of
+            the order of the input. The queries are then in ascending order of their numbers, for ``weight`` too.
 
         Returns
         -------
@@ -137,6 +149,8 @@ class ScoreLoss(nn.Module):
         TypeError
             For scores that are not floating point, or a ``where`` that is not bool.
         """
+        if query is not None:
+            return self._of_flat(scores, relevance, where, weight, query)
         relevance, count, most = self.check(scores, relevance, where)
         if weight is not None:
             check_weight(weight, scores)
@@ -150,15 +164,45 @@ class ScoreLoss(nn.Module):
         self, scores: Tensor, relevance: Tensor, count: Tensor, most: int, where: Tensor | None, weight: Tensor | None
     ) -> Tensor:
         """Compute the loss of checked input with at least one relevant item."""
-        shape = -1, scores.shape[-1]
-        rows, where = scores.reshape(shape), None if where is None else where.reshape(shape)
-        if rows.dtype not in (torch.float32, torch.float64):
-            rows = rows.float()
-        values = self.values(rows, relevance.reshape(shape), where, most)
-        return self.reduce(values.view_as(count), count > 0, weight)
+        shape, answered = (-1, scores.shape[-1]), count > 0
+        where = None if where is None else where.reshape(shape)
+        rows = (scores.float() if scores.dtype in HALF else scores).reshape(shape)
+        values = self.values(rows, relevance.reshape(shape), where, most, answered.sum())
+        return self.reduce(values.view_as(count), answered, weight)
 
-    def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int) -> Tensor:
-        """One value per query, (q,), of checked rows, (q, n); arbitrary for queries without a relevant item."""
+    def _of_flat(
+        self, scores: Tensor, relevance: Tensor, where: Tensor | None, weight: Tensor | None, query: Tensor
+    ) -> Tensor:
+        """Compute the loss of flat lists, as tables of lists of similar length."""
+        check_query(query, scores)
+        check_like(relevance, scores, name="relevance")
+        check_where(where, scores)
+        check_not_nan(scores, where)
+        tables, lists = [], list(lists_of(query))
+        for _, item, here in lists:
+            here = here if where is None else here & where[item]
+            tables.append((item, here, *self.check(scores[item], relevance[item], here)))
+        number = torch.cat([number for number, _, _ in lists])
+        answered = torch.empty_like(number, dtype=torch.bool)
+        answered[number] = torch.cat([count > 0 for *_, count, _ in tables])
+        if weight is not None:
+            check_weight(weight, answered.unsqueeze(-1))
+        if not any(most for *_, most in tables):
+            return no_positives(scores.new_zeros(len(number), 1) + zeros(scores).sum(), self.reduction)
+        found = [
+            self.values(wide(scores[item]), relevant, here, most, answered.sum())
+            if most
+            else wide(scores).new_zeros(len(item))
+            for item, here, relevant, _, most in tables
+        ]
+        values = torch.zeros_like(number, dtype=found[0].dtype).index_copy(0, number, torch.cat(found))
+        return self.reduce(values, answered, weight)
+
+    def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int, queries: Tensor) -> Tensor:
+        """One value per query, (q,), of checked rows, (q, n); arbitrary for queries without a relevant item.
+
+        ``queries`` says how many queries of the batch have a relevant item, in these rows and in others.
+        """
         raise NotImplementedError
 
     def reduce(self, values: Tensor, answered: Tensor, weight: Tensor | None) -> Tensor:
@@ -201,10 +245,12 @@ class RankLoss(ScoreLoss):
         share /= share.sum(-1, keepdim=True).clamp_(min=1)
         return Relevant(item, real, share, relevance)
 
-    def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int) -> Tensor:
+    def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int, queries: Tensor) -> Tensor:
         relevant = self.relevant(relevance, most, scores.dtype)
         compute = functools.partial(self.of_scores, relevant=relevant, where=where)
-        return compute(scores) if self.ranker.linear else at_unit_weight(compute, scores, relevant.real[:, 0], where)
+        if self.ranker.linear:
+            return compute(scores)
+        return at_unit_weight(compute, scores, relevant.real[:, 0], queries, where)
 
     def of_scores(self, scores: Tensor, relevant: Relevant, where: Tensor | None) -> Tensor:
         """One value per query, with the gradient that the ranker gives it."""
@@ -257,9 +303,13 @@ def margin_shift(relevant: Relevant, margin: float, dtype: torch.dtype) -> Tenso
 
 
 def at_unit_weight(
-    compute: Callable[[Tensor], Tensor], scores: Tensor, answered: Tensor, where: Tensor | None = None
+    compute: Callable[[Tensor], Tensor],
+    scores: Tensor,
+    answered: Tensor,
+    queries: Tensor | float,
+    where: Tensor | None = None,
 ) -> Tensor:
-    """Compute values, (q,), and differentiate their mean now, as if it were the loss itself.
+    """Compute values, (q,), and differentiate their mean over the queries now, as if it were the loss itself.
 
     Algorithm 1 is not linear in the incoming gradient: a loss that is scaled would have another λ. With the gradient
     taken here, w times the loss has exactly w times the gradient, for the scores and for all parameters.
@@ -270,7 +320,6 @@ def at_unit_weight(
     values = compute(leaf)
     if not values.requires_grad:
         return values
-    queries = answered.sum()
     mean = values.masked_fill(~answered, 0.0).sum() / queries
     gradient: Tensor | None = None
     if leaf.requires_grad:
@@ -290,7 +339,7 @@ def with_gradient(values: Tensor, scores: Tensor, gradient: Tensor, where: Tenso
     return known
 
 
-def _jacobians(values: Tensor, parameters: list[Tensor], queries: Tensor) -> list[Tensor]:
+def _jacobians(values: Tensor, parameters: list[Tensor], queries: Tensor | float) -> list[Tensor]:
     """The gradient of each value by each parameter, at the weight that the value has in the mean."""
     every: dict[str, Any] = {"retain_graph": True, "allow_unused": True, "materialize_grads": True}
     rows = [torch.autograd.grad(value, parameters, **every) for value in values]

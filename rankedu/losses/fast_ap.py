@@ -75,7 +75,7 @@ class FastAPLoss(ScoreLoss):
         _check_cosine(scores, where)
         return found
 
-    def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int) -> Tensor:
+    def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int, queries: Tensor) -> Tensor:
         ranker = HistogramRanker(self.bins)
         relevant, everyone = (ranker.counts(scores, members) for members in (relevance, where))
         seen = everyone.cumsum(-1)

@@ -60,7 +60,7 @@ class APSVMLoss(ScoreLoss):
         check_finite(scores, where, LEAVE_OUT)
         return found
 
-    def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int) -> Tensor:
+    def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int, queries: Tensor) -> Tensor:
         values, gradient = _hinge(scores, relevance, where, self.inference)
         return with_gradient(values, scores, gradient, where)
 

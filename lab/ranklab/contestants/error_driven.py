@@ -51,7 +51,7 @@ class ErrorDrivenAPLoss(ScoreLoss):
     def extra_repr(self) -> str:
         return f"delta={self.delta:g}"
 
-    def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int) -> Tensor:
+    def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int, queries: Tensor) -> Tensor:
         with torch.no_grad():
             values, update = _errors(scores, relevance, where, self.delta)
         return with_gradient(values, scores, update, where)

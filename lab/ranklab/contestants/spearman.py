@@ -82,4 +82,4 @@ class SpearmanLoss(nn.Module):
             return distance(scores).sum()
         rows, one = scores.reshape(1, -1), torch.ones(1, dtype=torch.bool, device=scores.device)
         here = None if where is None else where.reshape(1, -1)
-        return at_unit_weight(lambda flat: distance(flat.view_as(scores)), rows, one, here).sum()
+        return at_unit_weight(lambda flat: distance(flat.view_as(scores)), rows, one, 1.0, here).sum()

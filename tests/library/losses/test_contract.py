@@ -257,6 +257,37 @@ def test_sum_and_single_losses_are_parts_of_the_mean(case):
     refused((lambda: case.make(reduction="avg"), ValueError, r"reduction must be .*'mean'.* got 'avg'"))
 
 
+@cases("reduction")
+@pytest.mark.parametrize("seed", range(3))
+def test_flat_lists_in_any_order_are_padded_rows(case, seed):
+    """Lists of 1 to 9 items, one of which has nothing relevant; some items take no part."""
+    scores, labels, where = batch(case, rows=6, seed=seed)
+    labels[2], weights = 0, random(6, seed=seed).abs()
+    inside = torch.arange(9) < torch.randint(1, 10, (6, 1), generator=torch.Generator().manual_seed(seed))
+    number = 7 * torch.arange(6).unsqueeze(1).expand_as(scores)[inside]
+    shuffled = torch.randperm(len(number), generator=torch.Generator().manual_seed(seed))
+    flat = [x[inside][shuffled] for x in (scores, labels, where)] + [number[shuffled]]
+    for reduction in ("mean", "sum", "none"):
+        loss, incoming = case.make(reduction=reduction), 1.0 if reduction != "none" else random(6, seed=9)
+        padded = value_and_gradients(
+            lambda s, loss=loss: loss(s, labels, where=inside & where, weight=weights), scores, weight=incoming
+        )
+        found = value_and_gradients(
+            lambda s, loss=loss: loss(s, flat[1], where=flat[2], weight=weights, query=flat[3]),
+            flat[0],
+            weight=incoming,
+        )
+        close(found, (padded[0], padded[1][inside][shuffled]))
+    with pytest.warns(case.empty):
+        none = case.make(reduction="none")(flat[0], torch.zeros_like(flat[1]), query=flat[3])
+    assert torch.equal(none, torch.zeros(6, dtype=torch.float64))
+    refused(
+        (lambda: case.loss(scores, labels, query=number), ValueError, r"scores must have shape \(n,\) beside query"),
+        (lambda: case.loss(flat[0], flat[1], query=flat[0]), TypeError, "query must be integers"),
+        (lambda: case.loss(flat[0] * nan, flat[1], query=flat[3]), ValueError, "scores must not contain NaN"),
+    )
+
+
 y, yes = torch.tensor([[0.3, 0.1], [0.2, 0.4]]), torch.tensor([[True, False], [False, True]])
 
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from rankedu.checks import check_count, check_flag, check_integers, check_number, check_where, extremes, warn_caller
+from rankedu.labels import check_alike, check_paths
 
 __all__ = ["FlatHierarchyWarning", "InvertedRelevanceWarning", "levels", "relevance", "weighted_ap_relevance"]
 
@@ -68,7 +69,9 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
     >>> levels(labels[:1], labels)
     tensor([[2, 2, 1, 0, 1]])
     """
-    paths, others = check_both(labels, labels if gallery_labels is None else gallery_labels)
+    paths = check_paths(labels, "labels")
+    others = paths if gallery_labels is None else check_paths(gallery_labels, "gallery_labels")
+    check_alike(others, paths, "gallery_labels", "labels")
     agree = torch.ones(len(paths), len(others), dtype=torch.bool, device=paths.device)
     common = torch.zeros_like(agree, dtype=torch.int64)
     paths = paths.masked_fill(paths < 0, -2)  # which equals nothing
@@ -76,49 +79,6 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
         agree &= own.unsqueeze(1) == other
         common += agree
     return common
-
-
-def check_both(labels: Tensor, gallery_labels: Tensor) -> tuple[Tensor, Tensor]:
-    """Check paths of queries and of a gallery, (n, L) and (g, L)."""
-    paths = check_paths(labels, "labels")
-    others = paths if gallery_labels is labels else check_paths(gallery_labels, "gallery_labels")
-    if paths.shape[1] != others.shape[1]:
-        raise ValueError(
-            f"gallery_labels must have as many levels as labels, {paths.shape[1]}, got {others.shape[1]} "
-            "(fill paths that end early up with -1)"
-        )
-    if paths.device != others.device:
-        raise ValueError(f"gallery_labels must be on the device of labels, {paths.device}, got {others.device}")
-    return paths, others
-
-
-def check_paths(labels: Tensor, name: str) -> Tensor:
-    """Checked label paths, shape (n, L)."""
-    check_integers(labels, name, "number the classes from 0")
-    if labels.ndim not in (1, 2) or labels.shape[-1] == 0:
-        raise ValueError(f"{name} must have shape (n,) or (n, L) with n, L >= 1, got {tuple(labels.shape)}")
-    paths = (labels.unsqueeze(1) if labels.ndim == 1 else labels).long()
-    least = extremes(paths)[0]
-    if least < -1:
-        raise ValueError(f"{name} must be >= 0, or -1 below the end of a path, got {int(least)}")
-    if least < 0 and (resumed := ((paths[:, :-1] < 0) & (paths[:, 1:] >= 0)).any(1)).any():
-        first = int(resumed.nonzero()[0])
-        raise ValueError(
-            f"{name} must run from root to leaf and end where the first -1 stands, got {paths[first].tolist()} at "
-            f"index {first} (leave out the level that is not known, or give it an id of its own)"
-        )
-    return paths
-
-
-def check_not_tags(labels: Tensor, name: str) -> None:
-    """Refuse rows of 0 and 1 that are not bool, because they could be paths or tags."""
-    if labels.ndim != 2 or labels.shape[1] < 2 or labels.dtype == torch.bool or not labels.numel():
-        return
-    if ((labels == 0) | (labels == 1)).all():
-        raise ValueError(
-            f"{name} must be paths of classes or tags, got {labels.shape[1]} columns of 0 and 1, which could be both "
-            f"(if each column is a tag, or one-hot: {name}.bool(); if the columns are levels: {name}.long() + 1)"
-        )
 
 
 def check_levels(levels: Tensor, *, name: str = "levels") -> int:

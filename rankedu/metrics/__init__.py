@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rankedu._lazy import lazy
 
 if TYPE_CHECKING:
-    from rankedu.metrics._identity import DuplicateItemsWarning
+    from rankedu.metrics._items import DuplicateItemsWarning
     from rankedu.metrics.binary import (
         UndefinedMetricWarning,
         average_precision,
@@ -33,7 +33,7 @@ else:
             "graded": "ndcg spearman",
             "hierarchical": "average_precision_per_level average_set_intersection hierarchical_average_precision "
             "hierarchical_rank",
-            "_identity": "DuplicateItemsWarning",
+            "_items": "DuplicateItemsWarning",
             "retrieval": "RetrievalMetrics evaluate_retrieval",
         },
     )

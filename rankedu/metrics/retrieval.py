@@ -14,9 +14,9 @@ from torch import Tensor
 
 from rankedu import hierarchy
 from rankedu.checks import check_choice, check_count, check_number, check_rows, check_tensor, warn_caller
-from rankedu.metrics._identity import DuplicateItemsWarning, identify, warn_of_copies
+from rankedu.labels import check_labels
 from rankedu.metrics._intervals import mean_interval
-from rankedu.metrics._labels import Paths, Tags
+from rankedu.metrics._items import DuplicateItemsWarning, Paths, Tags, identify, warn_of_copies
 from rankedu.metrics._ranking import TIES, Floats, Ints, Ranking, UndefinedMetricWarning, array, rank_items
 from rankedu.metrics._similarities import Similarities, full_precision
 from rankedu.metrics.names import GRADED, OF_ONE_LEVEL, Metric, parse
@@ -174,14 +174,11 @@ def evaluate_retrieval(
     check_count(chunk_size, "chunk_size")
     if interval is not None:
         check_number(interval, "interval", above=0, most=0.9999, hint="0.95 is usual")
-    _check(embeddings, labels, gallery, gallery_labels)
-    items, item_labels = (
-        (embeddings, labels) if gallery is None or gallery_labels is None else (gallery, gallery_labels)
-    )
+    labels, items, item_labels = _check(embeddings, labels, gallery, gallery_labels)
     n, expected = len(embeddings), (len(embeddings), len(items))
     if isinstance(where, Tensor) and where.shape != expected:
         raise ValueError(f"where must have shape {expected}, one row per query, got {tuple(where.shape)}")
-    rows, columns, twin = identify(embeddings, labels, gallery, gallery_labels, ids, gallery_ids)
+    rows, columns, twin = identify(gallery is None, embeddings, labels, items, item_labels, ids, gallery_ids)
     embeddings, labels, items, item_labels = embeddings[rows], labels[rows], items[columns], item_labels[columns]
     relevant = (Tags if labels.dtype == torch.bool else Paths)(labels, item_labels)
     if relevant.repeated is not None:
@@ -414,29 +411,20 @@ def _row(level: int | str, values: dict[str, Floats], interval: Interval) -> dic
     return {**row, "interval": {m: interval(v) for m, v in values.items()}} if interval else row
 
 
-def _check(embeddings: Tensor, labels: Tensor, gallery: Tensor | None, gallery_labels: Tensor | None) -> None:
+def _check(
+    embeddings: Tensor, labels: Tensor, gallery: Tensor | None, gallery_labels: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Check queries and gallery; return the labels of the queries, the items and their labels."""
     if (gallery is None) != (gallery_labels is None):
         given, missing = ("gallery", "gallery_labels") if gallery_labels is None else ("gallery_labels", "gallery")
         raise ValueError(f"{missing} must be given with {given}, got None (one label for each item of the gallery)")
-    for matrix, classes, prefix in ((embeddings, labels, ""), (gallery, gallery_labels, "gallery_")):
-        if matrix is None or classes is None:
-            continue
-        name = "gallery" if prefix else "embeddings"
-        check_rows(matrix, name)
-        check_tensor(classes, f"{prefix}labels")
-        hierarchy.check_not_tags(classes, f"{prefix}labels")
-        if classes.ndim not in (1, 2) or len(classes) != len(matrix):
-            raise ValueError(
-                f"{prefix}labels must have shape ({len(matrix)},) or ({len(matrix)}, L), a row for each of {name}, "
-                f"got {tuple(classes.shape)}"
-            )
-    if gallery_labels is not None and (labels.dtype == torch.bool) != (gallery_labels.dtype == torch.bool):
-        raise TypeError(f"gallery_labels must be of the kind of labels, {labels.dtype}, got {gallery_labels.dtype}")
-    if labels.dtype == torch.bool and (
-        labels.ndim != 2 or (gallery_labels is not None and gallery_labels.shape[1:] != labels.shape[1:])
-    ):
-        raise ValueError(f"labels of bool must have shape (n, C), a column a class, got {tuple(labels.shape)}")
-    if gallery is not None and gallery.shape[1] != embeddings.shape[1]:
+    check_rows(embeddings, "embeddings")
+    labels = check_labels(labels, embeddings)
+    if gallery is None or gallery_labels is None:
+        return labels, embeddings, labels
+    check_rows(gallery, "gallery")
+    if gallery.shape[1] != embeddings.shape[1]:
         raise ValueError(
             f"gallery must have the {embeddings.shape[1]} dimensions of embeddings, got {gallery.shape[1]}"
         )
+    return labels, gallery, check_labels(gallery_labels, gallery, name="gallery_labels", beside="gallery", like=labels)

@@ -16,7 +16,7 @@ from rankbook.kit.figures import paper_figure
 from rankbook.kit.short_runs import Pictures, characters
 from rankbook.lab_hierarchical_retrieval import study
 from rankbook.lab_retrieval.study import check, class_of, gaining, in_words, ranked, spread
-from rankedu.hierarchy import check_paths
+from rankedu.labels import check_paths
 
 #: Groups that get a look of their own on a map; the others are grey.
 SHOWN = 8

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from rankedu import hierarchy
+from rankedu.labels import check_paths
 from rankedu.metrics import average_precision
 
 #: Queries that are looked at to choose some of them, evenly spaced: ranking all would take minutes on a large set.
@@ -18,7 +19,7 @@ Metric = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 def check(embeddings: Tensor, labels: Tensor, *, name: str = "embeddings") -> tuple[Tensor, Tensor]:
     """Embeddings of length 1 as float32 (N, dim), and label paths (N, L), both on the CPU."""
-    paths = hierarchy.check_paths(labels, "labels").cpu()
+    paths = check_paths(labels, "labels").cpu()
     if not isinstance(embeddings, Tensor) or embeddings.ndim != 2 or len(embeddings) != len(paths):
         got = tuple(embeddings.shape) if isinstance(embeddings, Tensor) else type(embeddings).__name__
         raise ValueError(f"{name} must be a tensor of shape ({len(paths)}, dim), a row for each label, got {got}")

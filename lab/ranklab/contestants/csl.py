@@ -8,8 +8,9 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, softplus
 
 from rankedu.checks import check_embeddings, check_number
-from rankedu.hierarchy import check_paths, check_per_level
+from rankedu.hierarchy import check_per_level
 from rankedu.hierarchy import levels as common_levels
+from rankedu.labels import check_paths
 from rankedu.losses.base import eager
 from rankedu.losses.clustering import new_proxies
 from rankedu.rankers.base import wide

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu.checks import check_embeddings
-from rankedu.hierarchy import check_paths
+from rankedu.labels import check_paths
 from rankedu.losses.base import eager
 from rankedu.rankers.base import wide
 

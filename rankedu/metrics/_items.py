@@ -1,14 +1,70 @@
-"""Which rows are the same item: an item is never its own partner, and counts once."""
+"""Lists of the items that are relevant to each query, by labels, and of the item that it is itself, by ids."""
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from rankedu.checks import check_integers, warn_caller
-from rankedu.metrics._labels import Paths, Tags
+from rankedu.labels import same_items
 from rankedu.metrics._ranking import Ints, array
 
 Rows = slice | Tensor
+
+
+class Paths:
+    """Classes or paths from root to leaf: items are as relevant as many classes as they share with the query."""
+
+    def __init__(self, labels: Tensor, gallery_labels: Tensor) -> None:
+        nodes = _nodes(np.concatenate([array(x).reshape(len(x), -1) for x in (labels, gallery_labels)]))
+        #: A level whose classes are those of the level above, if there is one.
+        self.repeated = next((i for i in range(1, len(nodes)) if np.array_equal(nodes[i], nodes[i - 1])), None)
+        self.n_levels, self.queries, self.gallery = len(nodes), nodes[:, : len(labels)], nodes[:, len(labels) :]
+        #: The finest class of each item; −1 for none.
+        self.classes, self.gallery_classes = self.queries[-1], self.gallery[-1]
+        self.by_class = np.argsort(self.gallery[0], kind="stable")
+        ascending, wanted = self.gallery[0][self.by_class], self.queries[0]
+        self.begin = np.searchsorted(ascending, wanted)
+        self.size = (np.searchsorted(ascending, wanted, side="right") - self.begin) * (wanted >= 0)
+
+    def pairs(self, queries: Ints, device: torch.device) -> tuple[Ints, Ints, Ints]:
+        """List the items that share at least one class with these queries: number of the query, item, and level."""
+        size = self.size[queries]
+        number = np.repeat(np.arange(len(queries)), size)
+        item = self.by_class[np.arange(len(number)) + np.repeat(self.begin[queries] - (np.cumsum(size) - size), size)]
+        own, other = self.queries[:, queries[number]], self.gallery[:, item]
+        return number, item, ((own == other) & (own >= 0)).sum(0)
+
+
+class Tags:
+    """Tags, bool of shape (n, C): items that share one with the query are relevant."""
+
+    n_levels, repeated = 1, None
+
+    def __init__(self, labels: Tensor, gallery_labels: Tensor) -> None:
+        self.queries, self.gallery = labels, gallery_labels
+        self.size = np.zeros(len(labels), np.int64)  # not known before they are compared
+        both = array(torch.cat([labels, gallery_labels]))
+        number = np.unique(np.packbits(both, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+        number = np.where(both.any(1), number, -1)
+        #: The set of tags of each item, numbered; −1 for none.
+        self.classes, self.gallery_classes = number[: len(labels)], number[len(labels) :]
+
+    def pairs(self, queries: Ints, device: torch.device) -> tuple[Ints, Ints, Ints]:
+        """List the items that share a tag with these queries: number of the query, item, and level 1."""
+        own, others = (x.to(device).float() for x in (self.queries[torch.from_numpy(queries)], self.gallery))
+        number, item = (x.cpu().numpy() for x in (own @ others.T > 0).nonzero(as_tuple=True))
+        return number, item, np.ones_like(number)
+
+
+def _nodes(paths: Ints) -> Ints:
+    """Number the prefixes of all paths, (L, n); −1 below the end of a path."""
+    node = np.zeros(len(paths), np.int64)
+    nodes = np.empty(paths.shape[::-1], np.int64)
+    for level, classes in enumerate(paths.T):
+        _, number = np.unique(classes, return_inverse=True)
+        _, node = np.unique(node * (number.max() + 1) + number, return_inverse=True)
+        nodes[level] = np.where(classes < 0, -1, node)
+    return nodes
 
 
 class DuplicateItemsWarning(UserWarning):
@@ -16,29 +72,30 @@ class DuplicateItemsWarning(UserWarning):
 
 
 def identify(
+    alone: bool,
     embeddings: Tensor,
     labels: Tensor,
-    gallery: Tensor | None,
-    gallery_labels: Tensor | None,
+    gallery: Tensor,
+    gallery_labels: Tensor,
     ids: Tensor | None,
     gallery_ids: Tensor | None,
 ) -> tuple[Rows, Rows, Ints]:
-    """Choose rows of the queries and of the gallery, and say which item each query is, −1 if it is not among them."""
-    if gallery_ids is not None and gallery is None:
+    """Choose rows of the queries and of the gallery, and say which item each query is, −1 if it is not among them.
+
+    The queries are ``alone`` where no gallery was given.
+    """
+    if gallery_ids is not None and alone:
         raise ValueError(
             "gallery must be given with gallery_ids, got None (without a gallery, ids are those of the items)"
         )
-    if gallery is not None and (ids is None) != (gallery_ids is None):
+    if not alone and (ids is None) != (gallery_ids is None):
         given, missing = ("ids", "gallery_ids") if gallery_ids is None else ("gallery_ids", "ids")
         raise ValueError(f"{missing} must be given with {given}, got None (an id means the same item in both)")
     queries = None if ids is None else _checked(ids, labels, "ids", "embeddings")
     rows = slice(None) if queries is None else _distinct(queries, labels, "ids")
-    if gallery is None or gallery_labels is None:
-        return rows, rows, np.arange(len(labels[rows]))
     if queries is None or gallery_ids is None:
-        same = gallery.shape == embeddings.shape and labels.shape == gallery_labels.shape
-        same = same and torch.equal(gallery, embeddings) and torch.equal(labels, gallery_labels)
-        return rows, rows, np.arange(len(labels)) if same else np.full(len(labels), -1)
+        own = alone or same_items(embeddings, labels, gallery, gallery_labels)
+        return rows, rows if own else slice(None), np.arange(len(labels[rows])) if own else np.full(len(labels), -1)
     items = _checked(gallery_ids, gallery_labels, "gallery_ids", "gallery")
     columns = _distinct(items, gallery_labels, "gallery_ids")
     return rows, columns, _twins(queries[_numpy(rows)], items[_numpy(columns)])

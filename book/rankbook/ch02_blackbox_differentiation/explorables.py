@@ -1,12 +1,10 @@
-"""Chapter 2: what the strength λ does to a staircase on a line and on a plane; the path that a grid has to learn."""
+"""Chapter 2: what the step λ does to a staircase on a line and on a plane."""
 
 import functools
 import itertools
 
 import numpy as np
-import torch
 from matplotlib.figure import Figure
-from torch import Tensor
 
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, dial, explorable, goal, ground, hold, log_slider, tell
@@ -171,6 +169,8 @@ def two_dimensional_section(lam: float, section: int) -> Figure:
         style.edges(axes, values, levels, EXTENT)
         axes.set(title=title, xlabel="first direction", aspect="equal", xticks=(-3, 0, 3), yticks=(-3, 0, 3))
     panels[0].set_ylabel("second direction")
+    if truth.min() < 0.5:  # the zeros of both, for the darkest band holds more
+        panels[1].contour(line, line, truth, [0.5], colors="white", linestyles="dotted", linewidths=1.5)
     every = slice(6, None, 12)
     arrows = -gradient[every, every]
     length = np.linalg.norm(arrows, axis=-1)
@@ -189,17 +189,6 @@ def two_dimensional_section(lam: float, section: int) -> Figure:
         f"""Left: on section {section} of the space of 4 × 4 cost matrices the number of wrongly assigned rows is
         piecewise constant, with values {", ".join(f"{value:g}" for value in np.unique(truth))}. Right: its
         interpolation for λ = {lam:g} is continuous, lies between {abs(smooth.min()):.2f} and {smooth.max():.2f}, and
-        has a gradient, at most {steepest:.2f} long, on {moving:.0%} of it, where white arrows point downhill.""",
+        has a gradient, at most {steepest:.2f} long, on {moving:.0%} of it, where white arrows point downhill.
+        {"A dotted line encloses the zeros of both." if truth.min() < 0.5 else ""}""",
     )
-
-
-# --- A path that has to be learnt -------------------------------------------------------------------------------
-
-TARGET = ((0, 0), (1, 0), (2, 0), (3, 0), (4, 1), (5, 1), (6, 2), (6, 3), (6, 4), (7, 5), (7, 6), (7, 7))
-
-
-def target_path() -> Tensor:
-    """Give the wanted path on the 8 × 8 grid, 1 for its cells."""
-    target = torch.zeros(8, 8, dtype=torch.float64)
-    target[tuple(zip(*TARGET, strict=True))] = 1.0
-    return target

@@ -51,7 +51,7 @@ def lower_envelope() -> Figure:
     slopes = (rankings @ direction)[lines.argmin(axis=1)]
     jumps = np.flatnonzero(np.diff(slopes))
     made, (top, bottom) = style.figure(2, 1, width=6.4, height=5.0, sharex=True, height_ratios=[3, 2])
-    top.plot(t, lines, color=style.GREY, lw=1.2, label=["z·s, one line a ranking s", *[""] * 5])
+    top.plot(t, lines, color=style.GREY, lw=1.2, label=["z·s, one line per ranking s", *[""] * 5])
     top.plot(t, least, color=style.BLUE, lw=3.5, label="optimal value m(z)")
     top.plot(t[jumps], least[jumps], "o", color=style.BLUE, ms=7)
     top.set(ylabel="cost of the ranking", ylim=(-4.5, 5.0))
@@ -72,18 +72,15 @@ def lower_envelope() -> Figure:
 
 
 def strength_tradeoff() -> Figure:
-    """Faithful or informative: what a small and a large λ give up."""
+    """How often there is a gradient, and how long it is, for a small and a large λ."""
     lams = np.geomspace(1e-2, 1e2, 41)
-    share, length, between = study.strength_sweep(lams)
-    moved = length / (1 - share)
+    share, length = study.strength_sweep(lams)
     made, (left, right) = style.figure(1, 2, width=7.0, height=3.3)
-    left.semilogx(lams, 100 * share, color=style.GREEN, label="$f_\\lambda=f$")
-    left.semilogx(lams, 100 * between, color=style.BLUE, label="neither $\\mathbf{s}$ nor $\\mathbf{s}_\\infty$")
-    left.set(xlabel="λ", ylabel="share of the scores (%)", ylim=(-3, 103))
-    left.legend(loc="upper right", frameon=False)
-    right.loglog(lams, moved, color=style.ORANGE, label="where it is not 0")
-    right.loglog(lams, length, color=style.RED, label="mean over all scores")
-    right.axhline(study.LIMIT, color=style.GREY, ls=":")
+    left.semilogx(lams, 100 * share, color=style.GREEN)
+    left.set(xlabel="λ", ylabel="vectors with a gradient (%)", ylim=(-3, 103))
+    right.loglog(lams, length / share, color=style.ORANGE, label="mean where it is not 0")
+    right.loglog(lams, length, color=style.RED, label="mean over all vectors")
+    right.axhline(study.LIMIT, color=style.GREY, ls=":", label="limit for λ → 0")
     right.set(xlabel="λ", ylabel="length of the gradient", ylim=(1e-2, 1e3))
     right.legend(loc="upper right", frameon=False)
     for axes in (left, right):
@@ -91,11 +88,10 @@ def strength_tradeoff() -> Figure:
     return style.describe(
         made,
         f"""Two panels over λ from {lams[0]:g} to {lams[-1]:g}, for 2000 random score vectors of six items. Left: the
-        share of scores at which the interpolation equals the loss falls from {share[0]:.0%} to {share[-1]:.0%}; that at
-        which the second solution is neither the first nor the one for λ → ∞ has its peak of {between.max():.0%} at λ =
-        {lams[between.argmax()]:.1f}. Right:
-        where the gradient is not zero its mean length falls all the way, from {moved[0]:.0f} to {moved[-1]:.2f}; its
-        mean length over all scores falls from near a dotted line, its limit {study.LIMIT:.2f}, to {length[-1]:.3f}.""",
+        share of vectors with a gradient that is not zero rises from {share[0]:.0%} to {share[-1]:.0%}. Right: where the
+        gradient is not zero, its mean length falls all the way, from {length[0] / share[0]:.0f} to
+        {length[-1] / share[-1]:.2f}; its mean length over all vectors stays near its limit of {study.LIMIT:.2f} up to
+        λ = 1 and then falls to {length[-1]:.3f}.""",
     )
 
 
@@ -113,7 +109,7 @@ def nonlinear_loss() -> Figure:
     made, axes = style.figure(height=3.9)
     axes.plot(t, truth, color=style.BLACK, label="the loss L(s(y))")
     axes.plot(t, frozen, color=style.AHEAD, ls="--", label="interpolation with c frozen at the dot")
-    axes.plot(t, broken, color=style.RED, label="with c taken afresh at each y")
+    axes.plot(t, broken, color=style.RED, label="interpolation with c computed at each y")
     place = int(np.abs(t - here).argmin())
     axes.plot(here, patched[place], "o", color=style.AHEAD, ms=8)
     axes.set(xlabel="position t on the line y + t·d", ylabel="mean log rank", xlim=(t[0], t[-1]), ylim=(0.3, 2.2))
@@ -121,6 +117,6 @@ def nonlinear_loss() -> Figure:
     return style.describe(
         made,
         f"""Along a line of scores: the mean logarithm of two ranks, a staircase; its interpolation with the gradient c
-        frozen at one point, continuous; and the interpolation with c taken afresh at each point, which has
+        frozen at one point, continuous; and the interpolation with c computed at each point, which has
         {len(gaps)} jumps, the largest of {jump.max():.2f}. The last two touch at the dot, with the same slope.""",
     )

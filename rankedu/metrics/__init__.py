@@ -16,12 +16,13 @@ if TYPE_CHECKING:
         recall_share_at_k,
         reciprocal_rank,
     )
-    from rankedu.metrics.graded import ndcg, spearman
-    from rankedu.metrics.hierarchical import (
+    from rankedu.metrics.graded import (
         average_precision_per_level,
         average_set_intersection,
         hierarchical_average_precision,
         hierarchical_rank,
+        ndcg,
+        spearman,
     )
     from rankedu.metrics.retrieval import RetrievalMetrics, evaluate_retrieval
 else:
@@ -30,9 +31,8 @@ else:
         {
             "binary": "UndefinedMetricWarning average_precision map_at_r precision_at_k r_precision recall_at_k "
             "recall_share_at_k reciprocal_rank",
-            "graded": "ndcg spearman",
-            "hierarchical": "average_precision_per_level average_set_intersection hierarchical_average_precision "
-            "hierarchical_rank",
+            "graded": "average_precision_per_level average_set_intersection hierarchical_average_precision "
+            "hierarchical_rank ndcg spearman",
             "_items": "DuplicateItemsWarning",
             "retrieval": "RetrievalMetrics evaluate_retrieval",
         },

@@ -14,19 +14,20 @@ from torch import Tensor
 from rankedu.checks import (
     as_graded,
     check_choice,
-    check_integers,
     check_like,
     check_not_nan,
+    check_query,
     check_values,
     check_where,
     warn_caller,
 )
-from rankedu.ranks import rank
+from rankedu.ranks import order, rank
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Depth = Ints | int | None
+Mask = Tensor | None
 
 TIES = ("expected", "ordinal", "pessimistic", "optimistic")
 
@@ -98,24 +99,18 @@ def numbers(row: Ints, size: Ints) -> Ints:
     return np.arange(len(row)) - (np.cumsum(size) - size)[row]
 
 
-def rank_items(
-    rows: Tensor, query: Ints, item: Ints, grade: npt.NDArray[Any], ties: str, where: Tensor | None = None
-) -> Ranking:
-    """Rank the relevant items, given by ascending query, in rows of scores, (q, n), where others have the least score.
+def rank_items(rows: Tensor, query: Ints, item: Ints, grade: npt.NDArray[Any], ties: str) -> Ranking:
+    """Rank the relevant items, given by ascending query, in rows of scores, (q, n).
 
     Every policy for ties but "expected" is an order of the tied items, after which there are no ties.
     """
     above, tied = _count(rows, query, item)
-    if where is not None:  # what is left out may have the score of the last candidates, but stands below them
-        tied = np.minimum(tied, where.sum(1).cpu().numpy()[query] - above)
     if ties == "ordinal" and (several := tied > 1).any():
         row, number = np.unique(query[several], return_inverse=True)
-        chosen = torch.from_numpy(row).to(rows.device)
-        ranks = rank(rows[chosen], where=None if where is None else where[chosen])
+        ranks = rank(rows[torch.from_numpy(row).to(rows.device)])
         above[several] = ranks[_on(rows.device, number, item[several])].cpu().numpy() - 1
         tied[:] = 1
-    place = query * rows.shape[1] + item
-    return _arranged(Ranking(len(rows), query, place, above, tied, grade), ties)
+    return _arranged(Ranking(len(rows), query, query * rows.shape[1] + item, above, tied, grade), ties)
 
 
 def _arranged(found: Ranking, ties: str) -> Ranking:
@@ -170,71 +165,60 @@ def _on(device: torch.device, *index: Ints) -> tuple[Tensor, ...]:
     return tuple(torch.from_numpy(x).to(device) for x in index)
 
 
-def rank_lists(
-    scores: Tensor, grades: npt.NDArray[Any], where: Tensor | None, ties: str, query: Tensor | None = None
-) -> Ranking:
+def rank_lists(scores: Tensor, grades: npt.NDArray[Any], where: Mask, ties: str, query: Mask = None) -> Ranking:
     """Rank the relevant items of lists that are checked; ``grades`` have the shape of the scores, 0 is irrelevant."""
     check_choice(ties, TIES, name="ties")
     check_not_nan(scores, where)
-    if query is not None:
-        queries, number, place, above, tied = count_all(scores, where, query)
-        if ties == "ordinal":
-            above, tied = numbers(number, np.bincount(number)), np.ones_like(tied)
-        grade = grades[place].astype(np.float64)
-        found = Ranking(queries, number, place, above, tied, grade)
-        return _arranged(Ranking(queries, *(values[grade > 0] for values in found[1:])), ties)
-    rows = scores.detach().resolve_neg().reshape(-1, scores.shape[-1])
-    rows = rows.to(torch.promote_types(rows.dtype, torch.float32) if rows.is_floating_point() else torch.int64)
-    grades = grades.reshape(rows.shape)
-    row, item = grades.nonzero()
-    if where is not None:
-        where = where.reshape(rows.shape)
-        least = -torch.inf if rows.is_floating_point() else torch.iinfo(rows.dtype).min
-        rows = rows.masked_fill(~where, least)
-    return rank_items(rows, row, item, grades[row, item].astype(np.float64), ties, where)
+    queries, number, item, above, tied = count_all(scores, where, query)
+    if ties == "ordinal":
+        above, tied = numbers(number, np.bincount(number)), np.ones_like(tied)
+    grade = grades.reshape(-1)[item].astype(np.float64)
+    some = grade > 0
+    return _arranged(Ranking(queries, number[some], item[some], above[some], tied[some], grade[some]), ties)
 
 
-def count_all(scores: Tensor, where: Tensor | None, query: Tensor | None) -> tuple[int, Ints, Ints, Ints, Ints]:
+def count_all(scores: Tensor, where: Mask, query: Mask) -> tuple[int, Ints, Ints, Ints, Ints]:
     """Sort all lists at once: how many there are, and of each item its query, number, how many are above, and tied.
 
     Without ``query`` each row is a list, else all items with one number are.
     """
-    values = array(scores).reshape(-1)
-    row = np.arange(values.size) // scores.shape[-1] if query is None else array(query)
-    queries, number = np.unique(row, return_inverse=True)
-    here = np.arange(values.size) if where is None else np.flatnonzero(array(where))
-    descending = -values[here] if scores.is_floating_point() else ~values[here].astype(np.int64)
-    order = np.lexsort((descending, number[here]))
-    number, item, descending = number[here][order], here[order], descending[order]
-    new = np.ones(len(order), np.bool_)
-    new[1:] = (number[1:] != number[:-1]) | (descending[1:] != descending[:-1])
+    scores, n = scores.detach().resolve_neg(), scores.shape[-1]
+    values, here = array(scores).reshape(-1), None if where is None else array(where).reshape(-1)
+    if query is None:
+        queries = values.size // n
+        item = array(order(scores.reshape(-1, n), None if where is None else where.reshape(-1, n)))
+        item = (item + n * np.arange(queries)[:, None]).reshape(-1)
+        number = item // n
+    else:
+        names, number = np.unique(array(query), return_inverse=True)
+        queries = len(names)
+        descending = -values if scores.is_floating_point() else ~values.astype(np.int64)
+        item = np.lexsort((descending, number))
+        number = number[item]
+    if here is not None:
+        number, item = number[here[item]], item[here[item]]
+    new = np.ones(len(item), np.bool_)
+    new[1:] = (number[1:] != number[:-1]) | (values[item[1:]] != values[item[:-1]])
     first = np.flatnonzero(new)
-    size = np.diff(first, append=len(order))
+    size = np.diff(first, append=len(item))
     above = numbers(number, np.bincount(number))[first]
-    return len(queries), number, item, np.repeat(above, size), np.repeat(size, size)
+    return queries, number, item, np.repeat(above, size), np.repeat(size, size)
 
 
-def check_query(query: Tensor | None, scores: Tensor) -> None:
-    """Check numbers of queries beside scores in one flat list, and that there are numbers at all."""
+def check_lists(scores: Tensor, query: Mask) -> None:
+    """Check that scores have numbers, and those of their queries if they are one flat list."""
     if torch._C._functorch.peek_interpreter_stack() is not None:
         raise TypeError(
             "metrics must be called outside of torch.func.grad, vmap and the like, got a call inside of one (they have "
             "no gradient, and take all rows at once)"
         )
-    if query is None:
-        return
-    check_integers(query, "query", "number the queries")
     check_values(scores)
-    if scores.ndim != 1:
-        raise ValueError(f"scores must have shape (n,) beside query, got {tuple(scores.shape)}")
-    check_like(query, scores, name="query")
+    if query is not None:
+        check_query(query, scores)
 
 
-def check_grades(
-    values: Tensor, scores: Tensor, where: Tensor | None, *, name: str = "relevance", hint: str = ""
-) -> Floats:
+def check_grades(values: Tensor, scores: Tensor, where: Mask, *, name: str = "relevance", hint: str = "") -> Floats:
     """Check scores and graded relevance; return the relevance, 0 for what takes no part."""
-    check_values(scores)
     check_like(values, scores, name=name)
     check_where(where, scores)
     grades = array(values).astype(np.float64)
@@ -246,12 +230,12 @@ def check_grades(
 
 
 def array(values: Tensor) -> npt.NDArray[Any]:
-    """Take values to NumPy: of 16 bits, which it does not know, as 32."""
+    """Take values to NumPy: bfloat16, which it does not know, as float32."""
     values = values.detach().resolve_neg()
     return (values.float() if values.dtype == torch.bfloat16 else values).cpu().numpy()
 
 
-def per_query(values: Floats, scores: Tensor, query: Tensor | None, *, why: str) -> Tensor:
+def per_query(values: Floats, scores: Tensor, query: Mask, *, why: str) -> Tensor:
     """Shape one value per query, (Q, ...), like the lists of the scores, and warn of queries without one."""
     shape = values.shape if query is not None else (*scores.shape[:-1], *values.shape[1:])
     if missing := int(np.isnan(values).sum()):

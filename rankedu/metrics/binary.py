@@ -1,4 +1,4 @@
-"""Metrics of a ranking in which an item is relevant or not (RaMBO §3.1)."""
+"""Metrics of a ranking in which an item is relevant or not (RaMBO §3.1), and their closed forms for tied items."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -12,9 +12,10 @@ from rankedu.metrics._ranking import (
     Floats,
     Groups,
     Ints,
+    Mask,
     UndefinedMetricWarning,
     array,
-    check_query,
+    check_lists,
     per_query,
     rank_lists,
 )
@@ -36,10 +37,10 @@ def average_precision(
     relevance: Tensor,
     k: int | None = None,
     *,
-    where: Tensor | None = None,
+    where: Mask = None,
     ties: str = "expected",
     normalize: str = "relevant",
-    query: Tensor | None = None,
+    query: Mask = None,
 ) -> Tensor:
     r"""Average, over the relevant items, the precision at their ranks.
 
@@ -108,16 +109,12 @@ def average_precision(
     [0.4167, 0.6806, 1.0]
     """
     check_choice(normalize, ("relevant", "min"), name="normalize")
-    return _value(scores, relevance, where, ties, query, lambda groups: ap(groups, _checked(k), normalize == "min"))
+    at_most_k = normalize == "min"
+    return _value(scores, relevance, where, ties, query, lambda groups: ap(groups, k, at_most_k), 1 if k is None else k)
 
 
 def map_at_r(
-    scores: Tensor,
-    relevance: Tensor,
-    *,
-    where: Tensor | None = None,
-    ties: str = "expected",
-    query: Tensor | None = None,
+    scores: Tensor, relevance: Tensor, *, where: Mask = None, ties: str = "expected", query: Mask = None
 ) -> Tensor:
     r"""Average the precision like AP, down to rank R, the number of relevant items (mAP@R is its mean over queries).
 
@@ -129,17 +126,12 @@ def map_at_r(
     Parameters
     ----------
     scores, relevance, where, ties, query
-        As for :func:`average_precision`.
+        As for :func:`average_precision`, also what they raise.
 
     Returns
     -------
     Tensor, shape (...)
         In [0, 1]; nan for queries without a relevant item.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for :func:`average_precision`.
 
     Examples
     --------
@@ -151,13 +143,7 @@ def map_at_r(
 
 
 def recall_at_k(
-    scores: Tensor,
-    relevance: Tensor,
-    k: int,
-    *,
-    where: Tensor | None = None,
-    ties: str = "expected",
-    query: Tensor | None = None,
+    scores: Tensor, relevance: Tensor, k: int, *, where: Mask = None, ties: str = "expected", query: Mask = None
 ) -> Tensor:
     """Return 1 if a relevant item is among the k best, else 0 (R@K is the mean over queries, also called hit rate).
 
@@ -166,17 +152,12 @@ def recall_at_k(
     Parameters
     ----------
     scores, relevance, k, where, ties, query
-        As for :func:`average_precision`.
+        As for :func:`average_precision`, also what they raise.
 
     Returns
     -------
     Tensor, shape (...)
         In [0, 1]; nan for queries without a relevant item.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for :func:`average_precision`.
 
     References
     ----------
@@ -189,18 +170,11 @@ def recall_at_k(
     >>> [round(recall_at_k(y, relevance, k=2).item(), 4) for y in (scores, scores.flip(0), 0 * scores)]
     [0.0, 1.0, 0.6667]
     """
-    check_k(k)
-    return _value(scores, relevance, where, ties, query, lambda groups: hit(groups, k))
+    return _value(scores, relevance, where, ties, query, lambda groups: hit(groups, k), k)
 
 
 def recall_share_at_k(
-    scores: Tensor,
-    relevance: Tensor,
-    k: int,
-    *,
-    where: Tensor | None = None,
-    ties: str = "expected",
-    query: Tensor | None = None,
+    scores: Tensor, relevance: Tensor, k: int, *, where: Mask = None, ties: str = "expected", query: Mask = None
 ) -> Tensor:
     """Compute the share of the relevant items that is among the k best: the recall of information retrieval.
 
@@ -209,17 +183,12 @@ def recall_share_at_k(
     Parameters
     ----------
     scores, relevance, k, where, ties, query
-        As for :func:`average_precision`.
+        As for :func:`average_precision`, also what they raise.
 
     Returns
     -------
     Tensor, shape (...)
         In [0, 1]; nan for queries without a relevant item.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for :func:`average_precision`.
 
     Examples
     --------
@@ -228,37 +197,25 @@ def recall_share_at_k(
     >>> recall_share_at_k(scores, relevance, k=1), recall_at_k(scores, relevance, k=1)
     (tensor(0.5000), tensor(1.))
     """
-    check_k(k)
-    return _value(scores, relevance, where, ties, query, lambda groups: found(groups, k) / groups.size)
+    return _value(scores, relevance, where, ties, query, lambda groups: found(groups, k) / groups.size, k)
 
 
 def precision_at_k(
-    scores: Tensor,
-    relevance: Tensor,
-    k: int,
-    *,
-    where: Tensor | None = None,
-    ties: str = "expected",
-    query: Tensor | None = None,
+    scores: Tensor, relevance: Tensor, k: int, *, where: Mask = None, ties: str = "expected", query: Mask = None
 ) -> Tensor:
-    """Compute the share of relevant items among the k best.
+    """Compute the share of relevant items among the k best, a share of k also where k exceeds n.
 
-    It is a share of k also where k exceeds n. Explained in chapter 1.
+    Explained in chapter 1.
 
     Parameters
     ----------
     scores, relevance, k, where, ties, query
-        As for :func:`average_precision`.
+        As for :func:`average_precision`, also what they raise.
 
     Returns
     -------
     Tensor, shape (...)
         In [0, 1]; nan for queries without a relevant item.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for :func:`average_precision`.
 
     References
     ----------
@@ -270,17 +227,11 @@ def precision_at_k(
     >>> precision_at_k(torch.tensor([0.9, 0.8, 0.7, 0.1]), torch.tensor([True, False, True, False]), k=2)
     tensor(0.5000)
     """
-    check_k(k)
-    return _value(scores, relevance, where, ties, query, lambda groups: precision(groups, k))
+    return _value(scores, relevance, where, ties, query, lambda groups: precision(groups, k), k)
 
 
 def r_precision(
-    scores: Tensor,
-    relevance: Tensor,
-    *,
-    where: Tensor | None = None,
-    ties: str = "expected",
-    query: Tensor | None = None,
+    scores: Tensor, relevance: Tensor, *, where: Mask = None, ties: str = "expected", query: Mask = None
 ) -> Tensor:
     """Compute the share of relevant items among the R best, where R is their number; it equals the recall share at R.
 
@@ -289,17 +240,12 @@ def r_precision(
     Parameters
     ----------
     scores, relevance, where, ties, query
-        As for :func:`average_precision`.
+        As for :func:`average_precision`, also what they raise.
 
     Returns
     -------
     Tensor, shape (...)
         In [0, 1]; nan for queries without a relevant item.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for :func:`average_precision`.
 
     Examples
     --------
@@ -311,12 +257,7 @@ def r_precision(
 
 
 def reciprocal_rank(
-    scores: Tensor,
-    relevance: Tensor,
-    *,
-    where: Tensor | None = None,
-    ties: str = "expected",
-    query: Tensor | None = None,
+    scores: Tensor, relevance: Tensor, *, where: Mask = None, ties: str = "expected", query: Mask = None
 ) -> Tensor:
     """Compute one over the rank of the best relevant item (MRR is its mean over queries).
 
@@ -325,17 +266,12 @@ def reciprocal_rank(
     Parameters
     ----------
     scores, relevance, where, ties, query
-        As for :func:`average_precision`.
+        As for :func:`average_precision`, also what they raise.
 
     Returns
     -------
     Tensor, shape (...)
         In [0, 1]; nan for queries without a relevant item.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for :func:`average_precision`.
 
     Examples
     --------
@@ -349,20 +285,19 @@ def reciprocal_rank(
 def _value(
     scores: Tensor,
     relevance: Tensor,
-    where: Tensor | None,
+    where: Mask,
     ties: str,
-    query: Tensor | None,
+    query: Mask,
     formula: Callable[[Groups], Floats],
+    k: int = 1,
 ) -> Tensor:
-    check_query(query, scores)
+    """Check the input, rank the relevant items, and compute the formula."""
+    check_k(k)
+    check_lists(scores, query)
     positive = relevant_items(scores, relevance, where)
     groups = rank_lists(scores, array(positive), where, ties, query).groups()
     with np.errstate(invalid="ignore"):
         return per_query(formula(groups), scores, query, why="have no relevant item")
-
-
-def _checked(k: int | None) -> int | None:
-    return None if k is None else check_k(k)
 
 
 # The formulas: groups of equal scores → the expected value of each query, nan for a query without a relevant item.
@@ -392,23 +327,10 @@ def precision(groups: Groups, k: int) -> Floats:
 
 
 def hit(groups: Groups, k: int) -> Floats:
-    """Compute the probability that one of the first k is relevant: hypergeometric where the best group reaches over k.
-
-    With c of the group's g places among the first k, all of them are irrelevant with probability C(g − p, c) / C(g, c).
-    """
+    """Compute the probability that one of the first k is relevant: one of the best group, which may reach over k."""
     best = np.flatnonzero(groups.before == 0)
-    count, tied, hits = groups.within(k)[best], groups.tied[best], groups.hits[best]
-    values = np.where(count + hits > tied, 1.0, 0.0)
-    for i in np.flatnonzero((count > 0) & (values == 0)):
-        values[i] = _hit(int(count[i]), int(tied[i]), int(hits[i]))
+    values = least(groups.hits[best], groups.tied[best], groups.within(k)[best], np.ones_like(best))
     return _of_best(groups, best, values)
-
-
-@lru_cache(1 << 16)
-def _hit(count: int, tied: int, hits: int) -> float:
-    few, many = sorted((count, hits))  # C(g − p, c) / C(g, c) = C(g − c, p) / C(g, p)
-    step = np.arange(few)
-    return 1 - float(np.prod((tied - many - step) / (tied - step)))
 
 
 def mrr(groups: Groups) -> Floats:
@@ -421,6 +343,13 @@ def mrr(groups: Groups) -> Floats:
     return _of_best(groups, best, values)
 
 
+def _of_best(groups: Groups, best: Ints, values: Floats) -> Floats:
+    """Give each query the value of its best group."""
+    found = np.full(len(groups.size), np.nan)
+    found[groups.query[best]] = values
+    return found
+
+
 @lru_cache(1 << 16)
 def _reciprocal(above: int, tied: int, hits: int) -> float:
     step = np.arange(tied - hits + 1)
@@ -429,8 +358,19 @@ def _reciprocal(above: int, tied: int, hits: int) -> float:
     return float((none_before * share / (above + 1 + step)).sum())
 
 
-def _of_best(groups: Groups, best: Ints, values: Floats) -> Floats:
-    """Give each query the value of its best group."""
-    found = np.full(len(groups.size), np.nan)
-    found[groups.query[best]] = values
-    return found
+def least(hits: Ints, tied: Ints, within: Ints, room: Ints) -> Floats:
+    """Compute the mean of min(X, room), where X of the hits are among the first ``within`` of the tied."""
+    values: Floats = np.minimum(hits * (within / tied), room)
+    for i in np.flatnonzero((within < tied) & (room > 0) & (room < np.minimum(hits, within))):
+        values[i] = _mean_of_least(int(hits[i]), int(tied[i]), int(within[i]), int(room[i]))
+    return values
+
+
+@lru_cache(1 << 16)
+def _mean_of_least(hits: int, tied: int, within: int, room: int) -> float:
+    """Compute the mean of min(X, room) for a hypergeometric X, from the ratios of its probabilities."""
+    x = np.arange(max(0, within - tied + hits), min(hits, within) + 1)
+    ratio = (hits - x) * (within - x) / ((x + 1.0) * (tied - hits - within + x + 1))
+    logarithm = np.concatenate([[0.0], np.cumsum(np.log(ratio[:-1]))])
+    probability = np.exp(logarithm - logarithm.max())
+    return float((probability * np.minimum(x, room)).sum() / probability.sum())

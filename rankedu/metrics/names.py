@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rankedu.checks import did_you_mean
-from rankedu.metrics import binary, graded, hierarchical
+from rankedu.metrics import binary, graded
 
 __all__ = ["Metric", "parse"]
 
@@ -22,8 +22,8 @@ OF_ONE_LEVEL: dict[str, Callable[..., Any]] = {
 }
 #: Metrics of all levels together, from a ranking graded by relevance, by level, and by gain.
 GRADED: dict[str, Callable[..., Any]] = {
-    "h_ap": lambda ranking, k: hierarchical.h_ap(ranking),
-    "asi": lambda ranking, k: hierarchical.asi(ranking),
+    "h_ap": lambda ranking, k: graded.h_ap(ranking),
+    "asi": lambda ranking, k: graded.asi(ranking),
     "ndcg": graded.ratio_of_gains,
 }
 SPELLINGS = {

@@ -13,7 +13,7 @@ from rankedu import reference
 from rankedu.hierarchy import InvertedRelevanceWarning, levels, relevance, weighted_ap_relevance
 from rankedu.metrics import average_precision_per_level, hierarchical_average_precision
 from rankedu.metrics._ranking import rank_lists
-from rankedu.metrics.hierarchical import nested
+from rankedu.metrics.graded import nested
 
 INTEGERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64]
 rows = st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1, max_size=12)

@@ -2,30 +2,44 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 import torch
 from drawn import random
 
 from rankedu.metrics import evaluate_retrieval
-from rankedu.metrics._intervals import mean_interval
+from rankedu.metrics._summary import mean_interval, student
+
+#: What the queries of some classes of these sizes get, (queries,), and the mean of it.
+DRAWS = {
+    "hits, nearly always": (lambda g, size: np.repeat(g.random(len(size)) < 0.98, size), 0.98),
+    "hits of classes": (lambda g, size: np.repeat(g.random(len(size)) < 0.4, size), 0.4),
+    "hits of queries": (lambda g, size: g.random(size.sum()) < 0.4, 0.4),
+    "AP of classes": (lambda g, size: np.repeat(g.beta(2, 5, len(size)), size), 2 / 7),
+    "AP of queries": (lambda g, size: g.beta(8, 2, size.sum()), 0.8),
+    "hits in classes unlike each other": (
+        lambda g, size: np.repeat(g.beta(2, 5, len(size)), size) > g.random(size.sum()),
+        2 / 7,
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("classes", "draw"),
-    [
-        (30, lambda generator, n: generator.random((n, 1)) < 0.98),  # hits, nearly always
-        (30, lambda generator, n: generator.random((n, 1)) < 0.4),
-        (60, lambda generator, n: generator.beta(2, 5, (n, 1))),  # values of AP
-        (60, lambda generator, n: generator.beta(2, 5, (n, 1)) > generator.random((n, 5))),  # classes unlike each other
-    ],
-)
-def test_the_interval_contains_the_mean_in_about_95_of_100_cases(classes, draw):
-    generator = np.random.default_rng(0)
-    truth, inside, trials = draw(generator, 10**6).mean(), 0, 300
-    for _ in range(trials):
-        values = np.broadcast_to(draw(generator, classes), (classes, 5)).astype(float)
-        low, high = mean_interval(values.ravel(), np.repeat(np.arange(classes), 5), 0.95)
+@pytest.mark.parametrize("classes", [2, 3, 10, 50])
+@pytest.mark.parametrize("name", DRAWS)
+def test_the_interval_contains_the_mean_in_about_95_of_100_cases(name, classes):
+    (draw, truth), generator, inside, trials = DRAWS[name], np.random.default_rng(0), 0, 400
+    for trial in range(trials):
+        size = generator.integers(1, 12, classes) if trial % 2 else np.full(classes, 5)
+        values = draw(generator, size).astype(float)
+        low, high = mean_interval(values, np.repeat(np.arange(classes), size), 0.95)
+        assert 0 <= low <= high <= 1
         inside += low <= truth <= high
     assert inside / trials > 0.91
+
+
+def test_the_quantile_is_students():
+    for level in (0.5, 0.9, 0.95, 0.999):
+        for freedom in (1.0, 1.5, 2.0, 7.3, 30.0, 57.0, 59.0, 1e3, 1e6):
+            assert student(level, freedom) == pytest.approx(scipy.stats.t.isf((1 - level) / 2, freedom), rel=1e-3)
 
 
 def test_at_the_edge_it_has_a_width_that_falls_with_the_number_of_classes():

@@ -1,11 +1,13 @@
 r"""Ranks: the staircase that the book differentiates.
 
-Everything follows from one sort of each row, `order`. It is the one place that was written for speed: on a CPU a
+Everything follows from one sort of each row, `Order`. It is the one place that was written for speed: on a CPU a
 score, its place among ties and its position are packed into one integer, and NumPy sorts integers several times faster
 than torch sorts floats.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -79,9 +81,9 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
     check_where(where, scores)
     check_not_nan(scores, where)
     if ties == "ordinal":
-        ranks = ordinal(scores, where).long()
+        ranks = Order(where).ranks(scores).long()
         return ranks if where is None else ranks.masked_fill_(~where, 0)
-    item = order(scores, where)
+    item = Order(where)(scores)
     ordered = scores.detach().gather(-1, item)
     new = torch.ones_like(item, dtype=torch.bool)  # does a group of tied items begin at this place?
     torch.ne(ordered[..., 1:], ordered[..., :-1], out=new[..., 1:])
@@ -229,18 +231,6 @@ def where_of(lengths: Tensor | Sequence[int], n: int | None = None) -> Tensor:
 # ------------------------------------------------------------------------------------- what rankers and losses build on
 
 
-def ordinal(scores: Tensor, where: Tensor | None = None, last: Tensor | None = None) -> Tensor:
-    """Rank checked scores, in floating point that counts exactly; ``last`` and ties as in :func:`order`.
-
-    Items outside ``where`` have ranks behind all others.
-    """
-    item = order(scores, where, last)
-    n = item.shape[-1]
-    dtype = torch.float64 if n > 1 << 24 or scores.dtype == torch.float64 else torch.float32
-    place = torch.arange(1, n + 1, dtype=dtype, device=item.device).expand_as(item)
-    return torch.empty(item.shape, dtype=dtype, device=item.device).scatter_(-1, item, place)
-
-
 def lists_of(query: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """Collect the items of each query, (n,), in tables of lists of similar length, so that little is padding.
 
@@ -257,50 +247,71 @@ def lists_of(query: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         yield number, item[first[number, None] + (place * here)], here
 
 
-def order(scores: Tensor, where: Tensor | None = None, last: Tensor | None = None) -> Tensor:
-    """List the items of each row from the best to the worst, shape (..., n) int64; those outside ``where`` at the end.
+@dataclass
+class Order:
+    """How the items of each row are sorted, the best first: by score, tied ones by ``last``, and then by position.
 
-    Tied items go by ``last``, bool or a number from 0, ascending, and then by position.
+    Items outside ``where``, shape (..., n), are at the end. ``last``, of the same shape, is bool or a number from 0; of
+    two tied items the one with the smaller value is first.
     """
-    scores = scores.detach()
-    scores = scores.float() if scores.dtype in HALF else scores
-    n = scores.shape[-1]
-    few = last is None or last.dtype == torch.bool or (last.dtype == torch.int16 and n < 1 << 16)
-    if not (few and n < 1 << 31 and scores.dtype == torch.float32 and scores.device.type == "cpu"):
-        if where is not None:
-            least = -torch.inf if scores.is_floating_point() else torch.iinfo(scores.dtype).min
-            scores = scores.masked_fill(~where, least)
-            last = (torch.zeros_like(where) if last is None else last).int().masked_fill_(~where, (1 << 31) - 1)
-        scores = scores + 0  # -0.0 becomes 0.0
-        if last is None:
-            return scores.argsort(dim=-1, descending=True, stable=True)
-        first = last.argsort(dim=-1, stable=True)
-        return first.gather(-1, scores.gather(-1, first).argsort(dim=-1, descending=True, stable=True))
-    # The bits of the score, then `last`, then the position, in one int64 that sorts as they do.
-    rows = scores.reshape(-1, n).numpy()
-    flags = None if last is None else last.reshape(-1, n).numpy()
-    mask = None if where is None else where.reshape(-1, n).numpy()
-    bits_of_place = 16 if flags is not None and flags.dtype == np.int16 else 31
-    keys, height = np.empty(rows.shape, np.int64), max(1, BLOCK // n)
-    for top in range(0, len(rows), height):
-        for left in range(0, n, BLOCK):
-            block = slice(top, top + height), slice(left, left + BLOCK)
-            bits = (rows[block] + np.float32(0)).view(np.int32)  # -0.0 becomes 0.0
-            high = ~(bits ^ ((bits >> 31) & 0x7FFFFFFF))  # integers in the opposite order of the floats
-            if mask is not None:
-                np.copyto(high, 0x7FFFFFFF, where=~mask[block])  # behind all others
-            key = np.left_shift(high, 32, out=keys[block], dtype=np.int64)
-            place = np.arange(left, left + key.shape[1])
-            if flags is None:
-                key |= place
-            elif flags.dtype == np.bool_:
-                key |= np.where(flags[block], place | 1 << bits_of_place, place)
-            else:
-                key |= (flags[block].astype(np.int64) << bits_of_place) | place
-        key = keys[top : top + height]
-        key.sort(axis=-1)  # vectorised, unlike torch's sort and any argsort
-        key &= (1 << bits_of_place) - 1
-    return torch.from_numpy(keys).view(scores.shape)
+
+    where: Tensor | None = None
+    last: Tensor | None = None
+    _out: Tensor | None = None  # ~where
+    _of_equal: Tensor | None = None  # the order by `last`
+
+    def ranks(self, scores: Tensor) -> Tensor:
+        """Rank checked scores, in floating point that counts exactly; items outside ``where`` are behind all others."""
+        item = self(scores)
+        n = item.shape[-1]
+        dtype = torch.float64 if n > 1 << 24 or scores.dtype == torch.float64 else torch.float32
+        place = torch.arange(1, n + 1, dtype=dtype, device=item.device).expand_as(item)
+        return torch.empty(item.shape, dtype=dtype, device=item.device).scatter_(-1, item, place)
+
+    def __call__(self, scores: Tensor) -> Tensor:
+        """List the items of each row of checked scores, shape (..., n) int64."""
+        scores, where, last = scores.detach(), self.where, self.last
+        scores = scores.float() if scores.dtype in HALF else scores
+        n = scores.shape[-1]
+        few = last is None or last.dtype == torch.bool or (last.dtype == torch.int16 and n < 1 << 16)
+        if not (few and n < 1 << 31 and scores.dtype == torch.float32 and scores.device.type == "cpu"):
+            if not scores.is_floating_point():  # the places of the values, which tie as these do
+                exact = torch.float32 if scores.numel() <= 1 << 24 else torch.float64
+                scores = scores.unique(return_inverse=True)[1].to(exact)
+            down = 0 - scores  # of -0.0, too, it makes 0.0
+            if where is not None:
+                self._out = ~where if self._out is None else self._out
+                down.masked_fill_(self._out, torch.nan)  # behind all others
+            if last is None:
+                return down.argsort(dim=-1, stable=True)
+            if self._of_equal is None:
+                self._of_equal = last.argsort(dim=-1, stable=True)
+            return self._of_equal.gather(-1, down.gather(-1, self._of_equal).argsort(dim=-1, stable=True))
+        # The bits of the score, then `last`, then the position, in one int64 that sorts as they do.
+        rows = scores.reshape(-1, n).numpy()
+        flags = None if last is None else last.reshape(-1, n).numpy()
+        mask = None if where is None else where.reshape(-1, n).numpy()
+        bits_of_place = 16 if flags is not None and flags.dtype == np.int16 else 31
+        keys, height = np.empty(rows.shape, np.int64), max(1, BLOCK // n)
+        for top in range(0, len(rows), height):
+            for left in range(0, n, BLOCK):
+                block = slice(top, top + height), slice(left, left + BLOCK)
+                bits = (rows[block] + np.float32(0)).view(np.int32)  # -0.0 becomes 0.0
+                high = ~(bits ^ ((bits >> 31) & 0x7FFFFFFF))  # integers in the opposite order of the floats
+                if mask is not None:
+                    np.copyto(high, 0x7FFFFFFF, where=~mask[block])  # behind all others
+                key = np.left_shift(high, 32, out=keys[block], dtype=np.int64)
+                place = np.arange(left, left + key.shape[1])
+                if flags is None:
+                    key |= place
+                elif flags.dtype == np.bool_:
+                    key |= np.where(flags[block], place | 1 << bits_of_place, place)
+                else:
+                    key |= (flags[block].astype(np.int64) << bits_of_place) | place
+            key = keys[top : top + height]
+            key.sort(axis=-1)  # vectorised, unlike torch's sort and any argsort
+            key &= (1 << bits_of_place) - 1
+        return torch.from_numpy(keys).view(scores.shape)
 
 
 class Relevant(NamedTuple):
@@ -341,7 +352,7 @@ def h_rank(scores: Tensor, relevant: Relevant, *, ties: str) -> tuple[Tensor, Te
     """
     assert relevant.grade is not None and relevant.drop is not None
     grade, drop, groups = relevant.pick(relevant.grade), relevant.drop, relevant.drop.shape[-1]
-    item = order(scores, relevant.real, grade if ties == "for" else groups - 1 - grade)
+    item = Order(relevant.real, grade if ties == "for" else groups - 1 - grade)(scores)
     sorted_grade = grade.gather(-1, item).masked_fill(~relevant.real.gather(-1, item), groups)
     last = None
     if ties == "for":  # the last place of those that tie in score and grade

@@ -269,7 +269,7 @@ class MAPLoss(nn.Module):
         if not (most or positive.any()):
             return no_positives(scores)
         scores = wide(scores)
-        everything = torch.ones(1, dtype=torch.bool, device=scores.device)
+        everything = scores.new_ones(1)
 
         def loss(flat: Tensor) -> Tensor:
             tables = [None if x is None else x.transpose(-1, -2) for x in (flat.view_as(scores), positive, where)]
@@ -286,5 +286,6 @@ class MAPLoss(nn.Module):
         """The mean AP loss of the lists that have a relevant item."""
         shape, count = (-1, scores.shape[-1]), positive.sum(-1)
         ap, where = self.average_precision, None if where is None else where.reshape(shape)
-        relevant = ap.relevant(positive.reshape(shape), int(count.max()), scores.dtype)
-        return ap.reduce(ap.of_scores(scores.reshape(shape), relevant, where).view_as(count), count > 0, None)
+        relevant, answered = ap.relevant(positive.reshape(shape), int(count.max()), scores.dtype), count > 0
+        values = ap.of_scores(scores.reshape(shape), relevant, where).view_as(count)
+        return ap.reduce(values, answered, answered.sum(), None)

@@ -165,10 +165,11 @@ class ScoreLoss(nn.Module):
     ) -> Tensor:
         """Compute the loss of checked input with at least one relevant item."""
         shape, answered = (-1, scores.shape[-1]), count > 0
+        queries = answered.sum()
         where = None if where is None else where.reshape(shape)
         rows = (scores.float() if scores.dtype in HALF else scores).reshape(shape)
-        values = self.values(rows, relevance.reshape(shape), where, most, answered.sum())
-        return self.reduce(values.view_as(count), answered, weight)
+        values = self.values(rows, relevance.reshape(shape), where, most, queries)
+        return self.reduce(values.view_as(count), answered, queries, weight)
 
     def _of_flat(
         self, scores: Tensor, relevance: Tensor, where: Tensor | None, weight: Tensor | None, query: Tensor
@@ -187,32 +188,34 @@ class ScoreLoss(nn.Module):
         answered[number] = torch.cat([count > 0 for *_, count, _ in tables])
         if weight is not None:
             check_weight(weight, answered.unsqueeze(-1))
+        queries = answered.sum()
         if not any(most for *_, most in tables):
             return no_positives(scores.new_zeros(len(number), 1) + zeros(scores).sum(), self.reduction)
         found = [
-            self.values(wide(scores[item]), relevant, here, most, answered.sum())
+            self.values(wide(scores[item]), relevant, here, most, queries)
             if most
             else wide(scores).new_zeros(len(item))
             for item, here, relevant, _, most in tables
         ]
         values = torch.zeros_like(number, dtype=found[0].dtype).index_copy(0, number, torch.cat(found))
-        return self.reduce(values, answered, weight)
+        return self.reduce(values, answered, queries, weight)
 
     def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int, queries: Tensor) -> Tensor:
-        """One value per query, (q,), of checked rows, (q, n); arbitrary for queries without a relevant item.
+        """One value per query, (q,), of checked rows, (q, n); any number for queries without a relevant item.
 
         ``queries`` says how many queries of the batch have a relevant item, in these rows and in others.
         """
         raise NotImplementedError
 
-    def reduce(self, values: Tensor, answered: Tensor, weight: Tensor | None) -> Tensor:
+    def reduce(self, values: Tensor, answered: Tensor, queries: Tensor, weight: Tensor | None) -> Tensor:
         """The mean over the answered queries, the sum, or the value of each; 0 for the others."""
-        values = values.masked_fill(~answered, 0.0)
         share = answered.to(values.dtype) if weight is None else answered * weight.to(values)
         if self.reduction == "none":
             return values * share
         total = (values * share).sum()
-        return total if self.reduction == "sum" else total / share.sum().clamp(min=torch.finfo(share.dtype).tiny)
+        if self.reduction == "sum":
+            return total
+        return total / (queries if weight is None else share.sum().clamp(min=torch.finfo(share.dtype).tiny))
 
 
 class RankLoss(ScoreLoss):
@@ -236,7 +239,7 @@ class RankLoss(ScoreLoss):
 
     def of_query(self, ranks: Tensor, within: Tensor, relevant: Relevant) -> Tensor:
         """The value of each query, (q,), from the tables of both ranks, (q, m)."""
-        return (self.formula(ranks, within) * relevant.share).masked_fill(~relevant.real, 0.0).sum(-1)
+        return (self.formula(ranks, within) * relevant.share).sum(-1)
 
     def relevant(self, relevance: Tensor, most: int, dtype: torch.dtype) -> Relevant:
         """List the relevant items of each query, with equal shares."""
@@ -250,7 +253,7 @@ class RankLoss(ScoreLoss):
         compute = functools.partial(self.of_scores, relevant=relevant, where=where)
         if self.ranker.linear:
             return compute(scores)
-        return at_unit_weight(compute, scores, relevant.real[:, 0], queries, where)
+        return at_unit_weight(compute, scores, relevant.real[:, 0].to(scores.dtype), queries, where)
 
     def of_scores(self, scores: Tensor, relevant: Relevant, where: Tensor | None) -> Tensor:
         """One value per query, with the gradient that the ranker gives it."""
@@ -270,13 +273,10 @@ def find_relevant(positive: Tensor, most: int) -> tuple[Tensor, Tensor]:
         table = np.zeros((rows, most), np.int64)
         table[row, np.arange(len(row)) - (np.cumsum(count) - count)[row]] = column
         item, number = torch.from_numpy(table), torch.from_numpy(count).unsqueeze(1)
+        real = torch.arange(most, device=positive.device) < number
     else:  # without waiting for the device
-        slot = positive.cumsum(-1, dtype=torch.int32)
-        number = slot[:, -1:]
-        item = torch.zeros(rows, most + 1, dtype=torch.int64, device=positive.device)
-        columns = torch.arange(n, device=positive.device).expand(rows, n)
-        item = item.scatter_(1, (slot - 1).masked_fill_(~positive, most).long(), columns)[:, :most]
-    real = torch.arange(most, device=positive.device) < number
+        mark, item = positive.to(torch.uint8).sort(dim=-1, descending=True, stable=True)
+        real, item = mark[:, :most].bool(), item[:, :most]
     return torch.where(real, item, item[:, :1]), real
 
 
@@ -309,7 +309,7 @@ def at_unit_weight(
     queries: Tensor | float,
     where: Tensor | None = None,
 ) -> Tensor:
-    """Compute values, (q,), and differentiate their mean over the queries now, as if it were the loss itself.
+    """Compute values, (q,), and differentiate their mean over the answered ones now, as if it were the loss itself.
 
     Algorithm 1 is not linear in the incoming gradient: a loss that is scaled would have another λ. With the gradient
     taken here, w times the loss has exactly w times the gradient, for the scores and for all parameters.
@@ -320,10 +320,10 @@ def at_unit_weight(
     values = compute(leaf)
     if not values.requires_grad:
         return values
-    mean = values.masked_fill(~answered, 0.0).sum() / queries
     gradient: Tensor | None = None
     if leaf.requires_grad:
-        (gradient,) = torch.autograd.grad(mean, [leaf], retain_graph=True, allow_unused=True, materialize_grads=True)
+        every: dict[str, Any] = {"retain_graph": True, "allow_unused": True, "materialize_grads": True}
+        (gradient,) = torch.autograd.grad(values, [leaf], answered / queries, **every)
         gradient *= queries  # of the sum, at the λ of the mean
     parameters = leaves(values, but=leaf)
     jacobians = _jacobians(values / queries, parameters, queries) if parameters else []

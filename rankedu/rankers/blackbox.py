@@ -10,7 +10,7 @@ from torch import Tensor
 
 from rankedu.checks import check_flag, check_lam, refuse_second_derivative, warn_caller
 from rankedu.rankers.base import Ranker
-from rankedu.ranks import Relevant, h_rank, ordinal
+from rankedu.ranks import Order, Relevant, h_rank
 
 PAIRS = 1 << 15  # of which lam="auto" looks at no more: about a millisecond
 SHARE = 0.1  # of the pairs that should change places, how many the steps of lam="auto" reach
@@ -44,13 +44,13 @@ class Algorithm1(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
         scores, solution = ctx.saved_tensors
         with torch.no_grad():
-            nan = gradient.sum().isnan()  # an overflow, which is passed on, so that a gradient scaler skips the step
-            if not ctx.takes_nan and nan:
+            # 0, or NaN if one came in, from an overflow: it is passed on, so that a gradient scaler skips the step.
+            overflow = 0 * gradient.sum().nan_to_num(math.nan, 0.0, 0.0)
+            if not ctx.takes_nan and overflow.isnan():
                 return torch.full_like(scores, math.nan), None, None, None
             lam = ctx.lam(scores, gradient) if callable(ctx.lam) else ctx.lam
             moved = ctx.solver(scores + lam * gradient)
-            found = (moved - solution).div_(lam).to(scores)
-            found += torch.zeros_like(found[..., :1]).masked_fill_(nan, math.nan)
+            found = (moved - solution).div_(lam + overflow).to(scores)
         return refuse_second_derivative(found) if torch.is_grad_enabled() else found, None, None, None
 
 
@@ -58,7 +58,7 @@ class ExactRanker(Ranker):
     """Rank exactly; a subclass says what goes backward, in ``_exact``."""
 
     def _exact(self, scores: Tensor, members: Tensor | None, n: Any, last: Tensor | None = None) -> Tensor:
-        """Rank the members, counting items; ``last`` as in `ranks.order`; n as :meth:`_scale` gives it."""
+        """Rank the members, counting items; ``last`` as in `Order`; n as :meth:`_scale` gives it."""
         raise NotImplementedError
 
     def _scale(self, scores: Tensor, where: Tensor | None) -> Any:
@@ -86,7 +86,9 @@ class ExactRanker(Ranker):
             return ranks, ranks
         table = scores.gather(-1, item)
         if grade is None or relevant.drop is None:
-            return ranks, self._exact(table, real, n) if within_grad else ordinal(table, real)
+            if within_grad:
+                return ranks, self._exact(table, real, n)
+            return ranks, Order().ranks(table.masked_fill(~real, -math.inf))  # the padding is at the end of each row
         share = relevant.share.masked_fill(~real, 1.0)
         if not within_grad:
             return ranks, h_rank(table.detach(), relevant, ties="against")[1] / share
@@ -172,7 +174,7 @@ class BlackboxRanker(ExactRanker):
         return scores.shape[-1] if where is None else where.sum(-1, keepdim=True).clamp_(min=1)
 
     def _exact(self, scores: Tensor, members: Tensor | None, n: Any, last: Tensor | None = None) -> Tensor:
-        solver = partial(ordinal, where=members, last=last)
+        solver = Order(members, last).ranks
         strength = partial(self._strength, members=members, n=n, in_loss=last is not None)
         ranks: Tensor = Algorithm1.apply(scores, solver, strength, True)
         return ranks
@@ -262,7 +264,8 @@ def warn_of_step(scores: Tensor, gradient: Tensor, members: Tensor | None, lam: 
     """Warn if a step of this λ reaches no item or, outside a loss, all of them; say whether there was a warning."""
     found, gap = crossings(scores, gradient, members)
     if len(found) and lam < found.min():
-        if not torch.equal(ordinal(scores + lam * gradient, members), ordinal(scores, members)):
+        order = Order(members)
+        if not torch.equal(order.ranks(scores + lam * gradient), order.ranks(scores)):
             return False  # a pair outside the sample changes places
         warn_caller(
             f"lam={lam:.3g} is too small: no two items change places, so the gradient is zero. The longest step, lam "

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from rankedu.checks import check_choice, refuse_second_derivative
 from rankedu.rankers.blackbox import ExactRanker
-from rankedu.ranks import ordinal
+from rankedu.ranks import Order
 
 PROJECTIONS = ("none", "mean", "std")
 
@@ -94,7 +94,7 @@ class _Identity(torch.autograd.Function):
     ) -> Tensor:
         ctx.save_for_backward(scores, members)
         ctx.ranker = ranker
-        return ordinal(scores, members, last)
+        return Order(members, last).ranks(scores)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:

@@ -50,7 +50,7 @@ def test_packed_keys_are_the_stable_sort():
         assert torch.equal(rank(scores, where=where), expected)
         assert torch.equal(rank(hidden.requires_grad_(), where=where), expected)
         for last in (torch.rand(shape, generator=seeded()) < 0.5, torch.randint(4, shape).short()):
-            found, wide = (ranks.order(x, where, last) for x in (scores, scores.double()))
+            found, wide = (ranks.Order(where, last)(x) for x in (scores, scores.double()))
             inside = torch.ones(shape, dtype=torch.bool) if where is None else where
             some = inside.gather(-1, wide)
             assert torch.equal(found[some], wide[some]) and torch.equal(some, inside.gather(-1, found))

@@ -80,6 +80,6 @@ class SpearmanLoss(nn.Module):
         scores = wide(scores)
         if self.ranker.linear:
             return distance(scores).sum()
-        rows, one = scores.reshape(1, -1), torch.ones(1, dtype=torch.bool, device=scores.device)
+        rows, one = scores.reshape(1, -1), scores.new_ones(1)
         here = None if where is None else where.reshape(1, -1)
         return at_unit_weight(lambda flat: distance(flat.view_as(scores)), rows, one, 1.0, here).sum()

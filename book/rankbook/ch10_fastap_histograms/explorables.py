@@ -1,4 +1,4 @@
-"""Explorable of chapter 10: what one score sees, in few bins and in many."""
+"""Explorable of chapter 10: what FastAP does to one score, in few bins and in many."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,14 +15,14 @@ from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, hold, slider, tell
 from rankedu.metrics import average_precision
 
-#: The scores that stay where they are, the positives first. One more positive moves.
+#: The scores that stay where they are, the relevant ones first. One more relevant item moves.
 FIXED = torch.tensor([0.6215, 0.0775, 0.8135, 0.7045, 0.4525, 0.3325, 0.1735, -0.1065, -0.3455], dtype=torch.float64)
 RELEVANT = torch.arange(10) < 3
 LEAST, LARGEST = -0.6, 0.96  # and the slider stops at no centre, where the slope has two sides
 
 
 def losses(scores: Tensor, bins: int) -> tuple[Tensor, Tensor, Tensor]:
-    """One minus AP, FastAP and AP of soft ranks, with the moving positive at each of the scores."""
+    """Return one minus AP, FastAP and AP of soft ranks, with the moving item at each of the scores."""
     rows = torch.cat([scores.unsqueeze(-1), FIXED.expand(*scores.shape, -1)], dim=-1)
     relevance = RELEVANT.expand_as(rows)
     exact = average_precision(rows.detach(), relevance)
@@ -30,14 +30,14 @@ def losses(scores: Tensor, bins: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def slopes(scores: Sequence[float], bins: int) -> Tensor:
-    """The slopes of FastAP's loss at some scores."""
+    """Return the slopes of FastAP's loss at some scores."""
     leaf = torch.tensor(scores, dtype=torch.float64, requires_grad=True)
     (found,) = torch.autograd.grad(losses(leaf, bins)[1].sum(), leaf)
     return found
 
 
 def at(score: float, bins: int) -> tuple[float, float, float, float]:
-    """The three losses at a score, and the slope of FastAP's."""
+    """Return the three losses at a score, and the slope of FastAP's loss."""
     exact, fast, soft = losses(torch.tensor([score], dtype=torch.float64), bins)
     return exact.item(), fast.item(), soft.item(), slopes([score], bins).item() + 0.0
 
@@ -51,21 +51,21 @@ def at(score: float, bins: int) -> tuple[float, float, float, float]:
 @goal(
     "Find a number of bins with which it is never moved down.",
     lambda at: at.wrong == 0,
-    "With {bins} bins the loss shows that higher is better, and not much more: its steepest slope is {steepest:.1f}. "
+    "With {bins} bins the loss falls all the way, but gently: its steepest slope is {steepest:.1f}. "
     "With 80 bins it is {steepest_80:.1f}, and the item is moved down at {wrong_80} of {positions} positions.",
 )
 @goal(
     "Bring all three losses within 0.01 of each other.",
     lambda at: at.apart < 0.01,
-    "They are {apart:.3f} apart, with {bins} bins. With many bins the dashed curve lies on the staircase nearly "
-    "everywhere, while FastAP's stands above it in arcs and comes down to it only between them.",
+    "They are {apart:.3f} apart, with {bins} bins. With many bins the dashed curve is close to the staircase nearly "
+    "everywhere, while FastAP's curve is above it in arcs and reaches it only between two arcs.",
 )
 @explorable(
     bins=choice((2, 4, 7, 10, 20, 40, 80), default=10),
-    score=slider(-0.487, 0.893, default=0.413, steps=47, stops=7, label="score of the moving positive"),
+    score=slider(-0.487, 0.893, default=0.413, steps=47, stops=7, label="score of the moving item"),
 )
 def one_score(bins: int, score: float) -> Figure:
-    """A positive moves through a list: the bins that it falls into, and three losses along its way."""
+    """A relevant item moves through a list: the bins that it falls into, and three losses along its way."""
     exact, fast, soft, slope = at(score, bins)
     figure, (above, below) = style.figure(2, 1, width=6.2, height=5.0, sharex=True)
     style.place(figure, (0.11, 0.655, 0.87, 0.27), (0.11, 0.11, 0.87, 0.49))
@@ -79,7 +79,7 @@ def one_score(bins: int, score: float) -> Figure:
     ends = (score - run, score + run), (fast - run * slope, fast + run * slope)
     below.plot(*ends, color=style.BLUE, linewidth=4, antialiased=False)
     below.plot(score, fast, "o", color=style.BLUE, markersize=9, antialiased=False)
-    below.set(xlim=(-0.66, 1.04), ylim=(0.2, 0.85), xlabel="score of the moving positive", ylabel="loss")
+    below.set(xlim=(-0.66, 1.04), ylim=(0.2, 0.85), xlabel="score of the moving item", ylabel="loss")
     hold(below, score=lambda score: (score, np.interp(score, line, three[1])))
     below.legend(loc="lower left", ncols=3, handlelength=1.4, columnspacing=1.0)
     apart, positions = max(exact, fast, soft) - min(exact, fast, soft), one_score.controls["score"].values
@@ -98,7 +98,7 @@ def one_score(bins: int, score: float) -> Figure:
 
 
 def _histogram(axes: Axes, bins: int, score: float) -> float:
-    """Soft counts, the negatives upon the positives, and the scores themselves below; returns the largest count."""
+    """Draw soft counts, with the scores themselves below, and return the largest count."""
     scores = torch.cat([torch.tensor([score], dtype=torch.float64), FIXED])
     everything, _ = draw_counts(axes, scores, RELEVANT, bins, min(0.1, 1.4 / bins), antialiased=False, linewidth=0)
     for mask, relevant in ((RELEVANT, True), (~RELEVANT, False)):

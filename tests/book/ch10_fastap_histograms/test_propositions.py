@@ -91,3 +91,31 @@ def test_the_gradient_is_the_formula_between_centres_and_has_two_values_on_one()
     loss = lambda scores: FastAPLoss(bins)(scores, torch.tensor([True, False, False])).item()  # noqa: E731
     slopes = [(loss(y + sign * step) - loss(y)) / (sign * 1e-6) for sign in (1, -1)]
     assert abs(slopes[0] - slopes[1]) > 0.1, "y = 0.5 is a centre"
+
+
+def kept(loss, n):
+    """How many numbers autograd keeps of a list of n scores."""
+    sizes = []
+    scores = torch.linspace(-0.99, 0.98, n, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: sizes.append(x.numel()) or x, lambda x: x):
+        loss(scores, torch.arange(n) % 5 == 0)
+    return sum(sizes)
+
+
+def written(bins):
+    """FastAP as it is printed, with a share of every score at every centre."""
+
+    def loss(scores, relevant):
+        shares = torch.relu(1 - ((1 - scores.unsqueeze(-1)) * bins / 2 - torch.arange(bins + 1)).abs())
+        h, h_plus = shares.sum(0), (shares * relevant.unsqueeze(-1)).sum(0)
+        return 1 - (h_plus * h_plus.cumsum(0) / h.cumsum(0).clamp(min=1e-12)).sum() / relevant.sum()
+
+    return loss
+
+
+def test_fast_ap_keeps_scores_plus_bins_and_the_written_formula_their_product():
+    scores, relevant = torch.linspace(-0.99, 0.98, 50), torch.arange(50) % 5 == 0
+    torch.testing.assert_close(FastAPLoss(40)(scores, relevant), written(40)(scores, relevant))
+    for make, grows in ((FastAPLoss, False), (written, True)):
+        few, many = (kept(make(bins), 400) for bins in (10, 1000))
+        assert (many - few > 400 * 900) == grows and (many - few < 30 * 1000) != grows

@@ -44,7 +44,8 @@ class HAPPIERLoss(nn.Module):
     Notes
     -----
     The gradient is the weighted sum of those of the two losses, with a blackbox ranker too. The proxies are parameters:
-    give ``loss.parameters()`` to an optimiser. Explained in chapter 14.
+    give ``loss.parameters()`` to an optimiser. Items are compared by their relevance, as in Eq. 5; the released code
+    compares levels, which differs where Eq. 4 inverts two levels. Explained in chapter 14.
 
     References
     ----------

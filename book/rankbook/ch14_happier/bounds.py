@@ -1,7 +1,8 @@
-"""When does HAPPIER's loss lie above 1 − H-AP, for every ranking without ties? Chapter 14 proves two conditions.
+"""Decide when HAPPIER's loss is at least 1 − H-AP for every ranking without ties, as chapter 14 proves.
 
-The parts of the step rise, so it is at least 1 for all x > 0 if and only if it is so just above 0, where it is
-start + 1/2, and just beyond δ, where it is the offset. The first makes it jump at 0: no bound is continuous.
+Each part of the step rises, so the step is at least 1 for all x > 0 if and only if it is at least 1 just above 0, where
+it is start + 1/2, and just beyond δ, where it is the offset. The first condition makes it jump at 0, so no bound is
+continuous.
 """
 
 from itertools import product
@@ -12,7 +13,7 @@ from rankedu.rankers import SupremumRanker
 
 
 class Piece(NamedTuple):
-    """One part of a step, held against the Heaviside function H."""
+    """One part of a step, compared with the Heaviside function H."""
 
     where: str  #: The part of the line, such as "x > delta".
     low: float  #: The infimum of the step, its limit at the left end.
@@ -21,7 +22,7 @@ class Piece(NamedTuple):
 
 
 class Jump(NamedTuple):
-    """Where a step is not continuous, and its limits from the left and from the right."""
+    """A place where a step is not continuous, and its limits from the left and from the right."""
 
     at: float
     left: float
@@ -33,7 +34,7 @@ class Jump(NamedTuple):
 
 
 class UpperBound(NamedTuple):
-    """Whether a setting of the `SupremumRanker` keeps the bound. Made by `upper_bound`."""
+    """The verdict of `upper_bound` on a setting of the `SupremumRanker`."""
 
     pieces: tuple[Piece, ...]  #: The parts of the step for x ≠ 0.
     jumps: tuple[Jump, ...]  #: All places where it is not continuous.

@@ -1,4 +1,4 @@
-"""The explorable of chapter 14: what the gradient of the step sees."""
+"""The explorable of chapter 14: which mistakes the gradient of the step feels."""
 
 import functools
 
@@ -14,14 +14,14 @@ from rankbook.kit.explorable import choice, explorable, goal, hold, log_slider, 
 from rankedu.losses import HAPLoss
 from rankedu.rankers import SupremumRanker
 
-#: A push whose arrow is as long as its half of the panel; no setting of the sliders has a larger one. Lengths are
-#: roots, so that a tenth of it still has an arrow. Below the least length there is none.
+#: The push whose arrow fills its half of the panel, which no setting exceeds, and the shortest arrow that is drawn.
+#: The length of an arrow is the root of the push, so that a tenth of the longest push is still visible.
 LONGEST, LEAST = 0.5, 0.02
 
 
 @functools.lru_cache(maxsize=128)
 def pushes(temperature: float, slope: float) -> tuple[float, float, Tensor]:
-    """The loss of the eight items, their 1 − H-AP, and the negative gradient."""
+    """Return the loss of the eight items, their 1 − H-AP, and the negative gradient."""
     scores, relevance = example()
     leaf = scores.clone().requires_grad_()
     value = HAPLoss(SupremumRanker(temperature, slope))(leaf, relevance)
@@ -32,21 +32,21 @@ def pushes(temperature: float, slope: float) -> tuple[float, float, Tensor]:
 @goal(
     "Make the gradient so small that no arrow is left.",
     lambda at: at.longest < LEAST,
-    "The largest push is {largest:.1g}. With ρ = 0 the step is flat beyond δ, as a sigmoid is, and only pairs within "
-    "reach of the temperature are felt.",
+    "The largest push is {largest:.1g}. With ρ = 0 the step is flat beyond δ, like a sigmoid, and only pairs that are "
+    "close in units of τ have a gradient.",
 )
 @goal(
     "With τ = 0.01, push the disc at 0.2 as hard as you can.",
     lambda at: at.temperature == 0.01 and at.far > at.far_best - 1e-9,
-    "{far:.3f} at ρ = {slope}. So far out a steeper line is the weaker push: it inflates the item's rank, whose square "
-    "divides. It pushes items with few and small mistakes, and leaves the rest nearly where they are.",
+    "{far:.3f} at ρ = {slope}. For an item this far away a steeper line gives a weaker push, because it inflates the "
+    "rank, whose square divides. The steep line pushes items with few and small mistakes.",
 )
 @explorable(
     temperature=log_slider(0.001, 0.1, default=0.01, steps=21, stops=7),
     slope=choice((0, 1, 10, 100, 1000), default=100, label="slope ρ"),
 )
 def who_moves(temperature: float, slope: float) -> Figure:
-    """Temperature and slope: which of the mistakes in one ranking are felt, and how hard?"""
+    """Which mistakes of one ranking have a gradient, and how large is it?"""
     value, hard, push = pushes(temperature, slope)
     scores, relevance = example()
     ranker = SupremumRanker(temperature, slope)
@@ -80,7 +80,7 @@ def who_moves(temperature: float, slope: float) -> Figure:
 
 
 def mistakes() -> Tensor:
-    """Differences of the pairs in which an item of lower relevance stands above."""
+    """Return the differences of the pairs in which an item of lower relevance ranks above."""
     scores, relevance = example()
     difference = scores.unsqueeze(0) - scores.unsqueeze(1)
     wrong = (relevance.unsqueeze(0) < relevance.unsqueeze(1)) & (difference > 0)

@@ -1,4 +1,4 @@
-"""Figures of chapter 14: what is smoothed, steps and their bound, another ranker, HAPPIER's α and λ."""
+"""Figures of chapter 14: three settings of the step, broken bounds, three gradients, the exponent and the weight."""
 
 from itertools import pairwise
 
@@ -14,15 +14,14 @@ from rankbook.kit.figures import paper_figure
 from rankedu.losses import HAPLoss
 from rankedu.rankers import BlackboxRanker, SupremumRanker
 
-#: One colour a level, from nothing in common to the same leaf.
+#: One colour per level, from nothing in common to the same leaf.
 COLOURS = (style.RED, style.ORANGE, style.POSITIVE)
-
-
-SHOWN = {"start ½, joined": "joined", "HAPPIER": "happier", "its iNaturalist setting": "happier_inat"}
+#: The settings that the figures compare: label and name of the preset.
+SHOWN = {"joined (our default)": "joined", "released default": "happier", "released for iNaturalist": "happier_inat"}
 
 
 def steps() -> Figure:
-    """Three settings of the step beside the staircase that they stand for, and their slope."""
+    """Draw three settings of the step beside the true step, and their slope."""
     figure, axes = style.figure(1, 2, width=7.2, height=3.8, width_ratios=(1.7, 1))
     left, right = axes
     facts = []
@@ -46,14 +45,14 @@ def steps() -> Figure:
     right.set(xlabel="$x = s_j - s_k$", title="slope, the same for all", ylim=(0, 112))
     return style.describe(
         figure,
-        "Left, a step from 0 to 1 at x = 0 and three functions in its place, each half a sigmoid up to 0, half a "
-        f"sigmoid between 0 and 0.05 and a steep line beyond. {'; '.join(facts)}. The third lies below 1 "
+        "Left, the true step from 0 to 1 at x = 0 and three functions in its place, each half a sigmoid up to 0, half "
+        f"a sigmoid between 0 and 0.05 and a steep line beyond. {'; '.join(facts)}. The third is below 1 "
         "between 0 and 0.05. Right, the slope that all three share: a bell of height 25 at 0, and 100 beyond 0.05.",
     )
 
 
 def broken_line(ranker: SupremumRanker, low: float, high: float) -> Tensor:
-    """Points of each part of the step, and nan between them, so that no line is drawn across a jump."""
+    """Return points of each part of the step with nan between them, so that no line is drawn across a jump."""
     parts = []
     for begin, end in pairwise((low, 0.0, ranker.delta, high)):
         x = torch.linspace(begin, end, 120, dtype=torch.float64)
@@ -63,7 +62,7 @@ def broken_line(ranker: SupremumRanker, low: float, high: float) -> Tensor:
 
 
 def broken_bounds() -> Figure:
-    """How often each setting breaks its promise, by the spread of the scores."""
+    """Draw how often each setting is below the true loss, by the standard deviation of the scores."""
     figure, axes = style.figure(height=3.6)
     facts = []
     looks = (("^-", style.BLUE, 10), ("s--", style.GREEN, 6), ("o-.", style.ORANGE, 7))
@@ -72,18 +71,18 @@ def broken_bounds() -> Figure:
         axes.semilogx(study.SPREADS, shares, line, color=colour, label=label, markersize=size)
         each = (f"{value:.0f} % at {s:g}" for value, s in zip(shares, study.SPREADS, strict=True))
         facts.append(f"{label}: {', '.join(each)}")
-    axes.set(xlabel="standard deviation of the scores", ylabel="rankings below 1 − H-AP, %", ylim=(-2, 36))
+    axes.set(xlabel="standard deviation of the scores", ylabel="lists with a loss below 1 − H-AP, %", ylim=(-2, 36))
     style.xticks(axes, study.SPREADS)
     axes.legend()
     return style.describe(
         figure,
-        "Share of random rankings of eight items whose surrogate is below the true loss, against the standard "
+        "Share of random lists of eight items whose loss is below the true loss, against the standard "
         f"deviation of the scores. {'. '.join(facts)}.",
     )
 
 
 def two_gradients(lam: float = 32.0) -> Figure:
-    """Where a descent step moves each item of one list: by HAPPIER's step, and by blackbox ranks.
+    """Draw where a descent step moves each item of one list, by HAPPIER's step and by blackbox ranks.
 
     Source: HAPPIER Fig. 2c.
     """
@@ -114,7 +113,7 @@ def two_gradients(lam: float = 32.0) -> Figure:
 
 
 def arrows(axes: Axes, scores: Tensor, relevance: Tensor, pushes: Tensor) -> None:
-    """A row of items, each in the colour of its relevance, with an arrow for its push."""
+    """Draw a row of items, each in the colour of its relevance, with an arrow for its push."""
     axes.axhline(0, color=style.GREY, linewidth=1, zorder=0)
     looks = (style.mark(False), {"marker": "s", "color": COLOURS[1]}, style.mark(True))
     for level in (2, 1, 0):
@@ -129,28 +128,9 @@ def arrows(axes: Axes, scores: Tensor, relevance: Tensor, pushes: Tensor) -> Non
     axes.spines["left"].set_visible(False)
 
 
-def scorers() -> Figure:
-    """H-AP of linear scorers by HAPPIER's steps and by blackbox ranks, over the strength of each."""
-    figure, axes = style.figure(height=4.3)
-    colours = (style.BLUE, style.SKY, style.ORANGE, style.RED, style.GREEN, style.PURPLE)
-    lines = zip(study.ARMS, colours, ("o-", "s--", "^-.", "P--", "D-", "v:"), strict=True)
-    found = study.scorers()
-    facts = found.draw(
-        axes, {arm: {"color": colour, "marker": line[0], "linestyle": line[1:]} for arm, colour, line in lines}
-    )
-    axes.set(xlabel="width of the step (published: 1), or λ", ylabel="H-AP, new lists", ylim=(0.58, 0.7))
-    style.xticks(axes, (1, 10, 100, 1000))
-    style.legend_below(figure, axes, 3)
-    return style.describe(
-        figure,
-        "H-AP on lists that were not trained on, against the strength of each loss, at the rate that does best: the "
-        f"mean of twelve starts, with 95 % intervals. {'. '.join(facts)}.",
-    )
-
-
 @paper_figure("HAPPIER Fig. 4")
 def alpha_and_weight() -> Figure:
-    """What α and the weight of the clustering change in the recorded runs of the claims page."""
+    """Draw the effect of the exponent and of the clustering's weight in the recorded runs of the claims page."""
     figure, axes = style.figure(1, 2, width=7.4, height=4.0, sharey=True)
     facts = []
     looks = {
@@ -158,7 +138,7 @@ def alpha_and_weight() -> Figure:
         "AP of scripts": ("^--", style.ORANGE),
         "H-AP": ("s-", style.BLACK),
     }
-    for axis, symbol, letter in zip(axes, "αλ", ("exponent α", "weight w of the clustering"), strict=True):
+    for axis, symbol, letter in zip(axes, "αλ", ("exponent β", "weight w of the clustering"), strict=True):
         (first, base), *others = study.arms(symbol).items()
         for measure, (line, colour) in looks.items():
             gains = {value: study.gain(arm, base, measure) for value, arm in others}
@@ -173,6 +153,6 @@ def alpha_and_weight() -> Figure:
     style.legend_below(figure, axes[0], 3)
     return style.describe(
         figure,
-        f"What recorded runs gain over those with the smallest value, on letters that were not trained on. "
+        "Points that recorded runs gain over the runs with the smallest value, on new base letters. "
         f"{'. '.join(facts)}.",
     )

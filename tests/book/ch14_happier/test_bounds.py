@@ -9,7 +9,9 @@ import torch
 
 from rankbook.ch14_happier.bounds import explain_bound, upper_bound
 from rankedu import reference
-from rankedu.rankers import PRESETS, SupremumRanker
+from rankedu.losses import NDCGLoss
+from rankedu.metrics import ndcg
+from rankedu.rankers import PRESETS, SigmoidRanker, SupremumRanker
 
 HAPPIER, INAT = PRESETS["happier"], PRESETS["happier_inat"]
 
@@ -99,8 +101,9 @@ def test_the_step_in_the_numerator_keeps_the_bound(name):
 
 
 def test_the_bound_fails_without_each_of_its_hypotheses():
-    """Negative relevance, a falling line, too low a start or offset; of ties the chapter has an example in a cell."""
+    """Negative relevance, a falling line, too low a start or offset, tied items of one level or of two."""
     for scores, relevance, setting in (
+        ([0.0025, 0.0, 0.0], [0, 1, 1], {}),
         ([0.8, 0.6, 0.4, 0.2, 0.0], [9, -1, -1, -1, 1], {}),
         ([0.058, 0.0], [0, 1], {"slope": -100.0, "offset": 1.44}),
         ([1e-6, 0.0], [0, 1], {"start": 0.49}),
@@ -108,3 +111,17 @@ def test_the_bound_fails_without_each_of_its_hypotheses():
     ):
         loss, true = both(scores, relevance, **{**HAPPIER, **setting})
         assert loss < true, setting
+    y, rel = [0.0, 0.0], [0.0, 1.0]  # the irrelevant item is put first
+    assert math.isclose(reference.happier_loss(y, rel), 1 / 3)
+    assert 1 - reference.hierarchical_average_precision(y, rel) == 1 / 2
+
+
+def test_the_step_bounds_ndcg_and_a_sigmoid_does_not():
+    soft = {"step": NDCGLoss(SupremumRanker()), "sigmoid": NDCGLoss(SigmoidRanker(0.01))}
+    below = dict.fromkeys(soft, 0)
+    for scores, relevance in rankings(150, seed=2):
+        y, gains = torch.tensor(scores, dtype=torch.float64), torch.tensor(relevance, dtype=torch.float64)
+        true = 1 - ndcg(y, gains).item()
+        for name, loss in soft.items():
+            below[name] += loss(y, gains).item() < true - 1e-9
+    assert below["step"] == 0 < below["sigmoid"]

@@ -1,4 +1,4 @@
-"""Chapter 14: a hunt for a list on which the loss lies below what it shall bound."""
+"""The live figure of chapter 14: a hunt for a list on which the loss is below 1 − H-AP."""
 
 from rankbook.kit.live.hands import along, button, handle, listed, scene
 from rankbook.kit.live.marks import NAMES, axes, bar, dot, line, polygon, scaled, span, text
@@ -56,7 +56,7 @@ def hunt(state):
 
 
 def places(y, rel, held, step):
-    """At which scores of the held item the loss lies below the metric, all other items where they are."""
+    """Return the scores of the held item at which the loss is below the metric, with all other items fixed."""
     found = []
     for k in range(PLACES):
         moved = [*y[:held], (k + 0.5) / PLACES, *y[held + 1 :]]
@@ -66,7 +66,7 @@ def places(y, rel, held, step):
 
 
 def curve(step, start, offset):
-    """The step that counts an item from above: a sigmoid to the left of 0, more to its right, a slope beyond δ."""
+    """Draw the step: a sigmoid to the left of 0, a lifted sigmoid to its right, and a line beyond δ."""
     left = [(onto(k / 200), height(step(k / 200))) for k in range(-40, 1, 2)]
     middle = [(onto(k / 200), height(step(k / 200 + 1e-9))) for k in range(11)]
     end = min(0.4, DELTA + (3 - offset) / SLOPE)
@@ -98,7 +98,7 @@ def curve(step, start, offset):
 
 
 def bars(loss, miss, gap, best):
-    """Loss and metric on one scale, their difference to the left or the right of 0, and whether the bound holds."""
+    """Draw loss and metric on one scale, their difference, and whether the bound holds."""
     zero = 200
     lowest = "no list found yet on which it is below" if best is None else f"lowest so far: {best['gap']:+.3f}"
     sign = "above: the bound holds" if gap > 1e-9 else "below: the bound is broken" if gap < -1e-9 else "equal"
@@ -118,7 +118,7 @@ def bars(loss, miss, gap, best):
 
 
 def words(shown):
-    """The picture for those who do not see it."""
+    """Describe the picture in words."""
     return (
         f"Five items with relevances between 0 and 1. With a start of {shown['start']:.2f} and an offset of "
         f"{shown['offset']:.2f} the loss is {shown['loss']:.3f} and 1 − H-AP is {shown['metric']:.3f}."

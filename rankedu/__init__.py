@@ -11,38 +11,19 @@ from typing import TYPE_CHECKING
 from rankedu._lazy import lazy
 
 if TYPE_CHECKING:
-    from rankedu import blackbox, hierarchy, losses, memory, metrics, proofs, rankers, reference
-    from rankedu.ranks import outranking_negatives, rank, rank_among, where_of
+    from rankedu import blackbox as blackbox
+    from rankedu import hierarchy as hierarchy
+    from rankedu import losses as losses
+    from rankedu import memory as memory
+    from rankedu import metrics as metrics
+    from rankedu import proofs as proofs
+    from rankedu import rankers as rankers
+    from rankedu import reference as reference
+    from rankedu.ranks import outranking_negatives as outranking_negatives
+    from rankedu.ranks import rank as rank
+    from rankedu.ranks import rank_among as rank_among
+    from rankedu.ranks import where_of as where_of
 else:
-    __getattr__, __dir__ = lazy(
-        __name__,
-        {
-            "blackbox": "",
-            "hierarchy": "",
-            "losses": "",
-            "memory": "",
-            "metrics": "",
-            "proofs": "",
-            "rankers": "",
-            "ranks": "outranking_negatives rank rank_among where_of",
-            "reference": "",
-        },
-    )
+    __getattr__, __dir__, __all__ = lazy(__spec__)
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "__version__",
-    "blackbox",
-    "hierarchy",
-    "losses",
-    "memory",
-    "metrics",
-    "outranking_negatives",
-    "proofs",
-    "rank",
-    "rank_among",
-    "rankers",
-    "reference",
-    "where_of",
-]

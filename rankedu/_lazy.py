@@ -1,8 +1,10 @@
 """Packages that import a part when one of its names is first used, and names that moved out of the library."""
 
+import ast
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 #: A module that moved → the statement that imports it now, in a checkout of the book.
@@ -37,20 +39,32 @@ MOVED |= {
 }
 
 
-def lazy(package: str, parts: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Make `__getattr__` and `__dir__` of a package: part of it → the names of that part which the package offers."""
-    homes = {name: f"{package}.{part}" for part, names in parts.items() for name in names.split()}
+def lazy(spec: ModuleSpec) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Make `__getattr__`, `__dir__` and `__all__` of a package from what it imports for type checkers."""
+    package, source = spec.name, spec.loader.get_source(spec.name)  # type: ignore[union-attr]
+    branches = [node for node in ast.parse(source).body if isinstance(node, ast.If)]
+    imports = [node for branch in branches for node in branch.body if isinstance(node, ast.ImportFrom)]
+    homes = {alias.name: str(node.module) for node in imports for alias in node.names}
+    parts = {home.removeprefix(f"{package}.") for home in homes.values()}
 
     def get(name: str) -> Any:
-        if f"{package}.{name}" in MOVED:
-            raise ImportError(_advice(f"{package}.{name}"))
-        if name in parts:
+        home = homes.get(name)
+        if home == package or (home is None and name in parts):
             return importlib.import_module(f"{package}.{name}")
-        if name in homes:
-            return getattr(importlib.import_module(homes[name]), name)
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return moved(package)(name) if home is None else getattr(importlib.import_module(home), name)
 
-    return get, lambda: sorted({*vars(sys.modules[package]), *homes, *parts})
+    return get, lambda: sorted({*vars(sys.modules[package]), *homes, *parts}), [*homes]
+
+
+def moved(module: str) -> Callable[[str], Any]:
+    """Make `__getattr__` of a module some of whose names moved."""
+
+    def get(name: str) -> Any:
+        if f"{module}.{name}" in MOVED:
+            raise ImportError(_advice(f"{module}.{name}"))
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return get
 
 
 class Moved:

@@ -7,7 +7,6 @@ than torch sorts floats.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np

@@ -21,7 +21,7 @@ from rankedu.checks import (
     check_where,
     warn_caller,
 )
-from rankedu.ranks import order, rank
+from rankedu.ranks import Order, rank
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -186,7 +186,7 @@ def count_all(scores: Tensor, where: Mask, query: Mask) -> tuple[int, Ints, Ints
     values, here = array(scores).reshape(-1), None if where is None else array(where).reshape(-1)
     if query is None:
         queries = values.size // n
-        item = array(order(scores.reshape(-1, n), None if where is None else where.reshape(-1, n)))
+        item = array(Order(None if where is None else where.reshape(-1, n))(scores.reshape(-1, n)))
         item = (item + n * np.arange(queries)[:, None]).reshape(-1)
         number = item // n
     else:

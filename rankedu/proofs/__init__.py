@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rankedu._lazy import lazy
 
 if TYPE_CHECKING:
-    from rankedu.proofs import hierarchical, rearrangement, recall_weights
+    from rankedu.proofs import hierarchical as hierarchical
+    from rankedu.proofs import rearrangement as rearrangement
+    from rankedu.proofs import recall_weights as recall_weights
 else:
-    __getattr__, __dir__ = lazy(__name__, {"hierarchical": "", "rearrangement": "", "recall_weights": ""})
-
-__all__ = ["hierarchical", "rearrangement", "recall_weights"]
+    __getattr__, __dir__, __all__ = lazy(__spec__)

@@ -10,16 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rankedu import reference
-from rankedu._lazy import lazy
+from rankedu._lazy import moved
 from rankedu.proofs.exact import checked_permutation, exact_relevance, verdict
 
 __all__ = ["Certificate", "certificate"]
 
-if not TYPE_CHECKING:  # what moved says where it went
-    __getattr__, __dir__ = lazy(__name__, {})
+__getattr__ = moved(__name__)
 
 
 @dataclass(frozen=True)

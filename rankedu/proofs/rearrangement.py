@@ -9,16 +9,15 @@ exchanged, at gain 0, if the earlier one ranks below the later one. If the score
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rankedu import reference
-from rankedu._lazy import lazy
+from rankedu._lazy import moved
 from rankedu.proofs.exact import checked_permutation, exact_numbers, verdict
 
 __all__ = ["Certificate", "Swap", "certificate"]
 
-if not TYPE_CHECKING:  # what moved says where it went
-    __getattr__, __dir__ = lazy(__name__, {})
+__getattr__ = moved(__name__)
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,16 @@ Proposition 2 divides by the number of relevant items.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rankedu import reference
-from rankedu._lazy import lazy
+from rankedu._lazy import moved
 from rankedu.extras import needed
 from rankedu.proofs.exact import exact_numbers, verdict, whole_numbers
 
 __all__ = ["DoubleSum", "Telescoping", "closed_form", "lemma_1", "proposition_2"]
 
-if not TYPE_CHECKING:  # what moved says where it went
-    __getattr__, __dir__ = lazy(__name__, {})
+__getattr__ = moved(__name__)
 
 
 @dataclass(frozen=True)

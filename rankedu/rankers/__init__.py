@@ -5,42 +5,19 @@ from typing import TYPE_CHECKING
 from rankedu._lazy import lazy
 
 if TYPE_CHECKING:
-    from rankedu.rankers.base import Ranker
-    from rankedu.rankers.blackbox import BlackboxRanker, LongStepWarning, NoStepWarning, crossings
-    from rankedu.rankers.histogram import HistogramRanker
-    from rankedu.rankers.identity import IdentityRanker
-    from rankedu.rankers.pairwise import PairwiseRanker
-    from rankedu.rankers.sigmoid import SigmoidRanker, operating_region
-    from rankedu.rankers.suggest import suggest_lam
-    from rankedu.rankers.supremum import PRESETS, InfimumStep, SupremumRanker
+    from rankedu.rankers.base import Ranker as Ranker
+    from rankedu.rankers.blackbox import BlackboxRanker as BlackboxRanker
+    from rankedu.rankers.blackbox import LongStepWarning as LongStepWarning
+    from rankedu.rankers.blackbox import NoStepWarning as NoStepWarning
+    from rankedu.rankers.blackbox import crossings as crossings
+    from rankedu.rankers.histogram import HistogramRanker as HistogramRanker
+    from rankedu.rankers.identity import IdentityRanker as IdentityRanker
+    from rankedu.rankers.pairwise import PairwiseRanker as PairwiseRanker
+    from rankedu.rankers.sigmoid import SigmoidRanker as SigmoidRanker
+    from rankedu.rankers.sigmoid import operating_region as operating_region
+    from rankedu.rankers.suggest import suggest_lam as suggest_lam
+    from rankedu.rankers.supremum import PRESETS as PRESETS
+    from rankedu.rankers.supremum import InfimumStep as InfimumStep
+    from rankedu.rankers.supremum import SupremumRanker as SupremumRanker
 else:
-    __getattr__, __dir__ = lazy(
-        __name__,
-        {
-            "base": "Ranker",
-            "blackbox": "BlackboxRanker LongStepWarning NoStepWarning crossings",
-            "histogram": "HistogramRanker",
-            "identity": "IdentityRanker",
-            "pairwise": "PairwiseRanker",
-            "sigmoid": "SigmoidRanker operating_region",
-            "suggest": "suggest_lam",
-            "supremum": "InfimumStep PRESETS SupremumRanker",
-        },
-    )
-
-__all__ = [
-    "PRESETS",
-    "BlackboxRanker",
-    "HistogramRanker",
-    "IdentityRanker",
-    "InfimumStep",
-    "LongStepWarning",
-    "NoStepWarning",
-    "PairwiseRanker",
-    "Ranker",
-    "SigmoidRanker",
-    "SupremumRanker",
-    "crossings",
-    "operating_region",
-    "suggest_lam",
-]
+    __getattr__, __dir__, __all__ = lazy(__spec__)

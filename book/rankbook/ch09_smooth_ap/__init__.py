@@ -1,1 +1,1 @@
-"""Chapter 9, Smooth-AP: leaning on the staircase."""
+"""Chapter 9, Smooth-AP: replacing the step by a sigmoid."""

@@ -1,4 +1,4 @@
-"""Chapter 9, Smooth-AP: the value, its gradient pair by pair, and who still has one."""
+"""Chapter 9, Smooth-AP: the value, and its gradient pair by pair."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Explorable of chapter 9: who of a batch lies in the operating region, and what gradient that gives."""
+"""Explorable of chapter 9: which items of a batch Smooth-AP moves."""
 
 import functools
 from typing import Any
@@ -8,13 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from rankbook.ch09_smooth_ap.study import operating_width
+from rankbook.ch09_smooth_ap.study import EACH, items, operating_width
 from rankbook.kit import style
 from rankbook.kit.explorable import choice, explorable, goal, log_slider, tell
 from rankedu.losses import SmoothAPLoss
 from rankedu.metrics import average_precision
 
-SIZES, PER_CLASS, DIM, SPREAD = (16, 32, 64, 128, 256, 512), 8, 16, 0.9
+SIZES = (16, 32, 64, 128, 256, 512)
 #: A larger step of descent is felt.
 FELT = 1e-3
 SMALL: dict[str, Any] = {**style.mark(False), "markeredgewidth": 1.0, "antialiased": False}
@@ -22,12 +22,8 @@ SMALL: dict[str, Any] = {**style.mark(False), "markeredgewidth": 1.0, "antialias
 
 @functools.cache
 def similarities() -> tuple[Tensor, Tensor]:
-    """Cosines of 512 items in classes of eight around random directions, and which are of the first one's class."""
-    generator = torch.Generator().manual_seed(4)
-    centres = torch.nn.functional.normalize(torch.randn(max(SIZES) // PER_CLASS, DIM, generator=generator), dim=1)
-    noise = torch.randn(max(SIZES), DIM, generator=generator) / DIM**0.5
-    items = torch.nn.functional.normalize(centres.repeat_interleave(PER_CLASS, 0) + SPREAD * noise, dim=1).double()
-    return items[1:] @ items[0], torch.arange(1, max(SIZES)) < PER_CLASS
+    """Cosines of all items with the first one, and which are of its class."""
+    return items()[1:] @ items()[0], torch.arange(1, len(items())) < EACH
 
 
 @functools.lru_cache(maxsize=64)

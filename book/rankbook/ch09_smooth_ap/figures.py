@@ -1,4 +1,4 @@
-"""Figures of chapter 9: the sigmoid, who is in its operating region, and which temperature trains best."""
+"""Figures of chapter 9: the sigmoid, and the share of pairs that are near enough for it to have a slope."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 from rankbook.ch09_smooth_ap import study
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
-from rankbook.kit.linear_maps import start_weights
 from rankedu.rankers import SigmoidRanker
 
 
@@ -38,37 +37,18 @@ def sigmoid_and_slope(temperatures: Sequence[float] = (0.2, 0.05, 0.01)) -> Figu
 
 @paper_figure("Smooth-AP supp. Fig. S7")
 def proportion_by_batch_size(sizes: Sequence[int] = (16, 32, 64, 128, 256)) -> Figure:
-    """P and the share of relevant-irrelevant pairs, of one network that is shown batches of all sizes."""
-    figure, panels = style.figure(1, 2, width=6.8, height=4.0)
-    facts, labels = [], {"P": "P, all pairs", "share": "P±, relevant-irrelevant pairs"}
-    for axes, temperature in zip(panels, study.TWO, strict=True):
-        for name, maps in (("untrained", start_weights(study.STARTS)), ("trained", study.maps_of(temperature))):
-            found = [study.seen(maps, size, temperature) for size in sizes]
-            for (key, label), colour, line in zip(
-                labels.items(), (style.BLUE, style.ORANGE), ("o-", "s--"), strict=True
-            ):
-                means = [float(one[key].mean()) for one in found]
-                colour = colour if name == "trained" else style.GREY
-                axes.semilogx(sizes, means, line, color=colour, label=f"{label}, {name}")
-                values = ", ".join(f"{mean:.2f} at {size}" for size, mean in zip(sizes, means, strict=True))
-                facts.append(f"τ = {temperature:g}, {label}, {name}: {values}")
+    """P and the share of relevant-irrelevant pairs, for fixed embeddings and random batches of all sizes."""
+    figure, panels = style.figure(1, 2, width=6.8, height=3.4)
+    facts = []
+    for axes, temperature in zip(panels, (0.01, 0.1), strict=True):
+        found = zip(*(study.shares(size, temperature) for size in sizes), strict=True)
+        names, colours = ("P, all pairs", "P±, relevant-irrelevant pairs"), (style.GREY, style.BLUE)
+        for name, values, colour, line in zip(names, found, colours, ("s--", "o-"), strict=True):
+            axes.semilogx(sizes, values, line, color=colour, label=name)
+            said = ", ".join(f"{value:.2f} at {size}" for size, value in zip(sizes, values, strict=True))
+            facts.append(f"τ = {temperature:g}, {name}: {said}")
         axes.set(xlabel="batch size m", ylim=(0, None), title=f"τ = {temperature:g}")
         style.xticks(axes, sizes)
-    panels[0].set(ylabel="share in the region")
+    panels[0].set(ylabel="share of near pairs")
     style.legend_below(figure, panels[0], 2, fontsize=10)
-    return style.describe(figure, f"Shares of pairs in the operating region. {'. '.join(facts)}.")
-
-
-def temperatures_compared() -> Figure:
-    """R@1 by τ, and by the margin of triplets, after two lengths of training."""
-    figure, panels = style.figure(1, 2, width=6.8, height=4.0, sharey=True)
-    facts = []
-    for axes, steps in zip(panels, study.LENGTHS, strict=True):
-        found = study.temperatures(steps)
-        facts.append(f"After {steps} steps: {'; '.join(found.draw(axes, style.looks(found.test, markersize=5)))}")
-        axes.set(xlabel="temperature τ, or margin", title=f"after {steps} steps", ylim=(0, 0.55))
-    panels[0].set(ylabel="R@1 of new classes")
-    style.legend_below(figure, panels[0], 2, fontsize=10)
-    return style.describe(
-        figure, f"R@1 by the temperature of Smooth-AP and by the margin of triplets. {'. '.join(facts)}."
-    )
+    return style.describe(figure, f"Shares of pairs in the operating region by the batch size. {'. '.join(facts)}.")

@@ -166,6 +166,7 @@ def execute(text: Path, notebook: Path) -> float:
         timeout=CELL_TIMEOUT,
         kernel_name="python3",
         record_timing=False,
+        store_widget_state=False,
         coalesce_streams=True,
         extra_arguments=["--IPKernelApp.log_level=ERROR"],
         resources={"metadata": {"path": str(notebook.parent)}},

@@ -16,6 +16,7 @@ from rankedu.metrics import UndefinedMetricWarning
 from ranklab.detections.boxes import Boxes, collect, overlap
 
 Ints = npt.NDArray[np.int64]
+INTERPOLATIONS = ("all-point", "101-point", "11-point", "none")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class DetectionMatches:
 
     def average_precision(self, interpolation: str = "all-point") -> Tensor:
         """AP of each class, (C,) float64, nan where it has no truth; see :func:`evaluate_detections`."""
-        check_choice(interpolation, ("all-point", "11-point", "none"), name="interpolation")
+        check_choice(interpolation, INTERPOLATIONS, name="interpolation")
         classes = enumerate(self.truths.tolist(), 1)
         values = [_average_precision(self.of(label)[1], count, interpolation) for label, count in classes]
         return torch.tensor(values, dtype=torch.float64, device="cpu")
@@ -156,9 +157,10 @@ def evaluate_detections(
     ----------
     detections, truths, n_classes, iou, matching
         As :func:`match_detections`.
-    interpolation : {"all-point", "11-point", "none"}
+    interpolation : {"all-point", "101-point", "11-point", "none"}
         The formula above, the area under the precision envelope (VOC since 2010); the mean of that envelope at the
-        recalls 0, 0.1, …, 1 (VOC 2007); p instead of p̃, which is Eq. 4–5.
+        recalls 0, 0.01, …, 1 (COCO, goes with ``matching="coco"``); at 0, 0.1, …, 1 (VOC 2007); p instead of p̃, which
+        is Eq. 4–5. COCO's AP is the mean of the 101-point values at the overlaps 0.5, 0.55, …, 0.95.
 
     Returns
     -------
@@ -172,8 +174,8 @@ def evaluate_detections(
     Notes
     -----
     Warns by `UndefinedMetricWarning` once, if classes are left out of the mean. None ≤ all-point, equal exactly if p
-    never rises; 11-point differs from all-point by at most 1/11, to either side. Recalls are compared as fractions: of
-    10 truths, 3 reach the recall 0.3. VOC's published boxes count pixels, 1-based and both ends included: (xmin − 1,
+    never rises; 11-point differs from all-point by at most 1/11, to either side. Its recalls are compared as fractions:
+    of 10 truths, 3 reach the recall 0.3. VOC's published boxes count pixels, 1-based and both ends included: (xmin − 1,
     ymin − 1, xmax, ymax) are the same boxes with x2 − x1 as width. Cost, ties and errors are those of
     :func:`match_detections`. Explained in chapter 16.
     Source: RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 6; RaMBO Sec. 5.2; RaMBO Tab. 5.
@@ -181,10 +183,11 @@ def evaluate_detections(
     >>> truths = [{"boxes": torch.tensor([[0, 0, 4, 4], [6, 6, 9, 9]]), "labels": torch.tensor([1, 1])}]
     >>> boxes = torch.tensor([[5, 0, 9, 4], [0, 0, 4, 5], [6, 6, 9, 8]])
     >>> found = [{"boxes": boxes, "labels": torch.ones(3).long(), "scores": torch.tensor([0.9, 0.7, 0.6])}]
-    >>> for how in ("none", "all-point", "11-point"):
+    >>> for how in ("none", "all-point", "101-point", "11-point"):
     ...     print(how, round(evaluate_detections(found, truths, n_classes=1, interpolation=how)["AP"], 4))
     none 0.5833
     all-point 0.6667
+    101-point 0.6667
     11-point 0.6667
     """
     matches = match_detections(detections, truths, n_classes=n_classes, iou=iou, matching=matching)
@@ -211,6 +214,8 @@ def _average_precision(hits: Tensor, n: int, interpolation: str) -> float:
     wanted = np.arange(1, n + 1)  # how many truths must be found
     if interpolation == "11-point":
         wanted = np.maximum(-(-np.arange(11) * n // 10), 1)  # ⌈rn⌉; the envelope at r = 0 is that at the first hit
+    elif interpolation == "101-point":  # in floating point, as COCO's program: 7 of 100 truths fall short of 0.07
+        wanted = np.searchsorted(wanted / n, np.linspace(0, 1, 101)) + 1
     found = wanted[wanted <= len(ranks)]
     return math.fsum(precision[found - 1]) / len(wanted)
 

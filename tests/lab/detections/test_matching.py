@@ -158,8 +158,9 @@ class Coco:
         return words
 
     def average_precision(self, label, interpolation, n):
-        recalls = [i / 10 for i in range(11)] if interpolation == "11-point" else [k / n for k in range(1, n + 1)]
-        self.run.params.recThrs = np.array(recalls)
+        if interpolation != "101-point":  # which is its own
+            recalls = [i / 10 for i in range(11)] if interpolation == "11-point" else [k / n for k in range(1, n + 1)]
+            self.run.params.recThrs = np.array(recalls)
         with contextlib.redirect_stdout(io.StringIO()):
             self.run.accumulate()
         return self.run.eval["precision"][0, :, label - 1, 0, 0].mean()
@@ -172,12 +173,29 @@ def test_matching_and_ap_in_the_coco_style_are_pycocotools(seed, step):
     for threshold in (0.5, 0.75):
         matches = match_detections(found, true, n_classes=C, iou=threshold, matching="coco")
         theirs = Coco(found, true, threshold)
+        usual = theirs.run.params.recThrs
         for label, n in enumerate(matches.truths.tolist(), start=1):
             assert outcome(matches, label) == theirs.outcome(label)
-            for how in ("all-point", "11-point"):
+            for how in ("101-point", "all-point", "11-point"):
                 expected = theirs.average_precision(label, how, n)
                 assert matches.average_precision(how)[label - 1] == pytest.approx(expected, abs=1e-12)
                 assert 0 < expected < 1
+            theirs.run.params.recThrs = usual
+
+
+@pytest.mark.parametrize("truths", [1, 7, 10, 99, 100, 101, 128])
+def test_101_point_ap_is_pycocotools_wherever_a_recall_is_reached_exactly(truths):
+    """It compares recalls in floating point, where 7 of 100 fall short of 0.07."""
+    box = {"boxes": torch.tensor([[0.0, 0, 4, 4]]), "labels": torch.tensor([1])}
+    true = [box | {"difficult": torch.tensor([False])}] * truths
+    for hits in {1, 7, truths // 3, truths - 1, truths} & set(range(1, truths + 1)):
+        found = [box | {"scores": torch.tensor([0.5])}] * hits
+        found += [{"boxes": torch.zeros(0, 4), "labels": torch.zeros(0).long(), "scores": torch.zeros(0)}] * (
+            truths - hits
+        )
+        matches = match_detections(found, true, n_classes=C, matching="coco")
+        expected = Coco(found, true, 0.5).average_precision(1, "101-point", truths)
+        assert matches.average_precision("101-point")[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_any_dtype_and_device():
@@ -193,7 +211,7 @@ def test_any_dtype_and_device():
         assert torch.equal(evaluate_detections(*cast, n_classes=C)["per class"], expected)
 
 
-@pytest.mark.parametrize("interpolation", ["all-point", "11-point", "none"])
+@pytest.mark.parametrize("interpolation", ["all-point", "101-point", "11-point", "none"])
 def test_nothing_found_is_0_and_nothing_to_find_is_nan(interpolation):
     nothing = {"boxes": torch.zeros(0, 4), "labels": torch.zeros(0).long(), "scores": torch.zeros(0)}
     box = {"boxes": torch.tensor([[0, 0, 4, 4]]), "labels": torch.tensor([2])}
@@ -262,7 +280,7 @@ def test_what_is_no_test_set_is_refused():
         (evaluate([{"boxes": BOX}]), ValueError, no_labels),
         (evaluate(iou=0), ValueError, r"iou must be finite and in \(0, 1\], got 0"),
         (evaluate(n_classes=0), ValueError, "n_classes must be >= 1, got 0"),
-        (evaluate(interpolation="101-point"), ValueError, "interpolation must be .*'none', got '101-point'"),
+        (evaluate(interpolation="40-point"), ValueError, "interpolation must be .*'none', got '40-point'"),
         (evaluate(matching="lvis"), ValueError, "matching must be one of 'voc', 'coco', got 'lvis'"),
         (lambda: box_iou(odd.nan_to_num(-1), BOX), ValueError, r"boxes\[1\] must have x1 <= x2 .*got \[0.0, 0.0, -1.0"),
         (lambda: box_iou(boxes, [[0, 0, 1, 1]]), TypeError, "others must be a torch.Tensor, got list"),

@@ -51,32 +51,22 @@ def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4) -> Figu
 
 
 def one_positive() -> Figure:
-    """Expected precision in a batch against the true rank, and how much of it is thinning, how much Jensen."""
-    n, middle = 10_000, 100
+    """Expected precision in a batch against the true rank, for three sizes of the batch."""
+    n = 10_000
     ranks = np.unique(np.geomspace(1, n, 200).round().astype(int))
-    figure, (left, right) = style.figure(1, 2, width=7.0, height=3.5, sharey=True, sharex=True)
+    figure, axes = style.figure(width=6.2, height=3.7)
     facts = []
-    for batch, colour, line in ((10, style.ORANGE, "-"), (middle, style.GREEN, "--"), (1000, style.PURPLE, "-.")):
-        left.loglog(ranks, study.expected_precision(ranks, n, batch), line, color=colour, label=f"m = {batch}")
-        at = float(study.expected_precision(100, n, batch))
-        facts.append(f"m = {batch}: {at:.3f} at rank 100")
-    for axes in (left, right):
-        axes.loglog(ranks, 1 / ranks, color=style.BLACK, label="data set: 1/r")
-        axes.set_xlabel("rank r in the data set")
-    thinned = 1 / (1 + (ranks - 1) * (middle - 1) / (n - 1))
-    right.loglog(ranks, thinned, ":", color=style.SKY, label="1 / expected rank")
-    right.loglog(ranks, study.expected_precision(ranks, n, middle), "--", color=style.GREEN, label="expected precision")
-    gap = study.expected_precision(ranks, n, middle) / thinned
-    left.set(ylabel="precision", title=f"one relevant item among {n:,}", xticks=(1, 100, n))
-    right.set_title(f"two causes, m = {middle}")
-    for axes in (left, right):
-        axes.legend(loc="lower left")
+    for batch, colour, line in ((10, style.ORANGE, "-"), (100, style.GREEN, "--"), (1000, style.PURPLE, "-.")):
+        axes.loglog(ranks, study.expected_precision(ranks, n, batch), line, color=colour, label=f"batch of {batch}")
+        facts.append(f"{float(study.expected_precision(100, n, batch)):.3f} at rank 100 in batches of {batch}")
+    axes.loglog(ranks, 1 / ranks, color=style.BLACK, label="data set: 1/r")
+    axes.set(xlabel="rank r in the data set", ylabel="expected precision", title=f"one relevant item among {n:,}")
+    axes.legend(loc="lower left")
     return style.describe(
         figure,
-        f"Precision against the rank in the data set, logarithmic axes. Left: 1/r falls in a straight line to "
-        f"{1 / n:g}; the expected precision in batches stays near 1 until about rank n/m and then runs parallel to it, "
-        f"a factor n/m higher; {'; '.join(facts)}. Right, m = {middle}: one over the expected rank makes up most of "
-        f"the gap; the expected precision is at most {gap.max():.2f} times higher still.",
+        f"Precision against the rank in the data set, logarithmic axes. 1/r falls in a straight line to {1 / n:g}. The "
+        f"expected precision in batches stays near 1 until about rank n/b and then runs parallel to the line, a factor "
+        f"n/b higher; it is {', '.join(facts)}.",
     )
 
 
@@ -86,22 +76,19 @@ def minibatch_map(
 ) -> Figure:
     """Mean and standard deviation of the mAP of random batches, beside the true mAP of the data set."""
     ranking = study.synthetic_ranking() if ranking is None else ranking
-    figure, axes = style.figure(width=6.4, height=3.9)
+    figure, axes = style.figure(width=6.4, height=3.7)
     facts = _by_size(axes, ranking, sizes)
-    draw_closed_form(axes, ranking, sizes[0])
-    draw_sizes_axis(axes, (*sizes, len(ranking)), "batch size", "lower left")
+    _draw_truth(axes, ranking)
+    draw_sizes_axis(axes, (*sizes, len(ranking)), "batch size")
     axes.set_title(f"{name}: {len(ranking)} items, {len(np.unique(ranking.labels))} classes")
     return style.describe(
         figure,
-        f"mAP against batch size for {name}. The data set's mAP is a dashed line at {ranking.mean_ap:.2f}. The mean "
-        f"over random batches lies above it everywhere and falls towards it; mean and standard deviation are {facts}. "
-        f"The closed form follows the means.",
+        f"mAP against batch size for {name}. The data set's mAP is a dashed line at {ranking.mean_ap:.2f}. Mean and "
+        f"standard deviation over random batches are {facts}.",
     )
 
 
-def draw_closed_form(axes: Axes, ranking: Ranking, smallest: int) -> None:
-    """Draw what to expect of lists of every length, and the mAP of the data set."""
-    axes.plot(*study.expected_curve(ranking, smallest), color=style.GREEN, label="closed form", zorder=1)
+def _draw_truth(axes: Axes, ranking: Ranking) -> None:
     axes.axhline(ranking.mean_ap, color=style.BLACK, linestyle="--", label="the data set")
 
 
@@ -115,72 +102,52 @@ def draw_error_bars(axes: Axes, x: Sequence[float], spreads: Sequence[tuple[floa
 
 def _by_size(axes: Axes, ranking: Ranking, sizes: Sequence[int], per_class: int = 0, **look: Any) -> str:
     """Draw them against the batch size."""
-    batches = [min(300, max(20, 16_000 // m)) for m in sizes]
+    batches = [min(300, max(20, 16_000 // size)) for size in sizes]
     drawn = [study.spread(ranking, m, batches=k, per_class=per_class) for m, k in zip(sizes, batches, strict=True)]
     shown = draw_error_bars(axes, sizes, drawn, **look)
     return ", ".join(f"{text} at {m}" for text, m in zip(shown, sizes, strict=True))
 
 
-def composition(ranking: Ranking, sizes: Sequence[int], per_class: int = 4) -> Figure:
-    """The same, for batches drawn at random and for batches with a few items of each class."""
-    largest = len(np.unique(ranking.labels)) * per_class
-    figure, axes = style.figure(width=6.4, height=3.7)
-    random = _by_size(axes, ranking, sizes, fmt="o-", label="drawn at random")
-    look: dict[str, Any] = {"fmt": "s--", "color": style.PURPLE, "label": f"{per_class} of each class"}
-    balanced = _by_size(axes, ranking, [m for m in sizes if m <= largest], per_class, **look)
-    axes.axhline(ranking.mean_ap, color=style.BLACK, linestyle="--", label="the data set")
-    draw_sizes_axis(axes, sizes, "batch size", "lower left")
-    return style.describe(
-        figure,
-        f"Batch mAP against batch size. Items drawn at random: {random}. {per_class} items of each class: {balanced}. "
-        f"The data set has {ranking.mean_ap:.2f}.",
-    )
-
-
-def memory_and_bias() -> Figure:
-    """Batch mAP with memory, against the length of the lists that are ranked."""
-    ranking = study.synthetic_ranking()
-    figure, axes = style.figure(width=6.4, height=3.8)
+def composition(sizes: Sequence[int] = (16, 32, 64, 128, 256), per_class: int = 4) -> Figure:
+    """The mAP of random and of class-balanced batches, on two sets whose classes differ in size and in difficulty."""
+    figure, panels = style.figure(1, 2, width=7.4, height=3.6, sharey=True)
     facts = []
-    for m, lengths, colour, marker, nudge in (
-        (16, (0, 1, 3, 7), style.ORANGE, "o", 0.96),
-        (64, (0, 1, 3, 7), style.PURPLE, "s", 1.0),
-        (256, (0, 1, 3), style.SKY, "D", 1.04),
-    ):
-        spreads = [study.spread(ranking, m, length=tau, batches=min(300, 12_000 // m)) for tau in lengths]
-        label = f"batch {m}, τ = {', '.join(map(str, lengths))}"
-        places = [(1 + tau) * m * nudge for tau in lengths]
-        shown = draw_error_bars(axes, places, spreads, fmt=marker, color=colour, label=label)
-        facts.append(f"batch {m}: {', '.join(f'{text} for τ = {t}' for text, t in zip(shown, lengths, strict=True))}")
-    draw_closed_form(axes, ranking, 16)
-    draw_sizes_axis(axes, [2**k for k in range(4, 11)], "list length (1 + τ) · batch size")
-    return style.describe(
-        figure,
-        f"Mean and standard deviation of the batch mAP against the length of the lists. {'; '.join(facts)}. All means "
-        f"lie on one curve that falls to the data set's {ranking.mean_ap:.2f}; at the same length, larger batches have "
-        f"shorter error bars.",
-    )
+    for axes, name in zip(panels, study.SCATTER, strict=True):
+        ranking = study.uneven_ranking(name)
+        random = _by_size(axes, ranking, sizes, fmt="o-", label="drawn at random")
+        look: dict[str, Any] = {"fmt": "s--", "color": style.PURPLE, "label": f"balanced, {per_class} of a class"}
+        balanced = _by_size(axes, ranking, sizes, per_class, **look)
+        _draw_truth(axes, ranking)
+        draw_sizes_axis(axes, sizes, "batch size", "lower left")
+        axes.set_title(name.replace(", ", ",\n"))
+        facts.append(
+            f"{name.capitalize()}: the data set has {ranking.mean_ap:.2f}, random batches {random}, balanced batches "
+            f"{balanced}."
+        )
+    panels[0].get_legend().remove()
+    panels[1].set_ylabel("")
+    panels[1].get_legend().remove()
+    style.legend_below(figure, panels[0])
+    return style.describe(figure, f"Batch mAP against batch size, in two panels. {' '.join(facts)}")
 
 
 def gradient_bias() -> Figure:
     """Averaging gradients of mini-batches: the noise goes, the bias stays."""
     whole, found = study.gradients()
-    figure, axes = style.figure(width=6.6, height=3.9)
+    figure, axes = style.figure(width=6.4, height=3.7)
     colours = (style.PURPLE, style.PURPLE, style.SKY)
     facts = []
-    for (m, tau), colour, line, marker in zip(found, colours, ("-", "--", "-"), "ss^", strict=True):
-        made = found[m, tau]
+    for (m, length), colour, line, marker in zip(found, colours, ("-", "--", "-"), "ss^", strict=True):
+        made = found[m, length]
         counts = [2**k for k in range(9) if 2**k <= len(made) // 2] + [len(made)]
         cosines = [study.alignment(made, whole, count) for count in counts]
         limit = study.limit_alignment(made, whole)
-        name = f"batch {m}" + (f", τ = {tau}" if tau else "")
+        name = f"batch {m}" + (f", M = {length}" if length else "")
         axes.semilogx(counts, cosines, line, base=2, color=colour, label=name)
         face = colour if line == "-" else "white"
         axes.plot(1024, limit, marker, color=colour, markerfacecolor=face, markersize=8, clip_on=False)
         facts.append(f"{name}: {cosines[0]:.2f} for one, {cosines[-1]:.2f} for {len(made)}, {limit:.2f} in the limit")
     axes.axhline(1, color=style.BLACK, linewidth=1)
-    free = study.alignment(study.rank_free()[None], whole, 1, trials=1)
-    axes.axhline(free, color=style.GREY, linewidth=1.2, label="without ranks", zorder=0)
     axes.set_xticks([1, 4, 16, 64, 256, 1024], ["1", "4", "16", "64", "256", "∞"])
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set(xlabel="number of batches averaged", ylabel="cosine with the gradient\nof the whole set", ylim=(0, 1.03))
@@ -188,6 +155,5 @@ def gradient_bias() -> Figure:
     return style.describe(
         figure,
         f"Cosine between the gradient of the whole set and the average gradient of batches, against how many are "
-        f"averaged. All curves rise and level off below 1. {'; '.join(facts)}. A grey line: a direction "
-        f"without ranks has {free:.2f}.",
+        f"averaged. All curves rise and level off below 1. {'; '.join(facts)}.",
     )

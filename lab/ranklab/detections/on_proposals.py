@@ -3,7 +3,15 @@
 import torch
 from torch import Tensor, nn
 
-from rankedu.checks import check_choice, check_floating, check_integers, check_like, check_not_nan, check_values
+from rankedu.checks import (
+    check_choice,
+    check_floating,
+    check_integers,
+    check_like,
+    check_not_nan,
+    check_values,
+    warn_caller,
+)
 from rankedu.losses.base import eager
 
 #: What a proposal can be ranked by.
@@ -21,6 +29,9 @@ class OnProposals(nn.Module):
         What the proposals are ranked by. ``"log-odds"``: :math:`z_c - z_0`, class against background.
         ``"probability"``: the softmax over classes and background, which is what a detector ranks by when it is tested.
         ``"logit"``: :math:`z_c` alone; then nothing trains the background's logit.
+    background : {"first", "last"}, optional
+        Where the background stands among the logits, and which label it has: 0, as in torchvision, or C, as in
+        detectron2 and mmdetection. By default 0, with a warning if another label is more frequent.
 
     Notes
     -----
@@ -40,16 +51,19 @@ class OnProposals(nn.Module):
     0.3056
     """
 
-    def __init__(self, loss: nn.Module, scores: str = "log-odds") -> None:
+    def __init__(self, loss: nn.Module, scores: str = "log-odds", *, background: str | None = None) -> None:
         super().__init__()
         if not callable(loss) or isinstance(loss, type):
             raise TypeError(f"loss must be a loss of scores and relevance, got {loss!r} (e.g. MAPLoss(ranker))")
         check_choice(scores, SCORES, name="scores")
+        if background is not None:
+            check_choice(background, ("first", "last"), name="background")
         self.loss = loss
         self.scores = scores
+        self.background = background
 
     def extra_repr(self) -> str:
-        return f"scores={self.scores!r}"
+        return f"scores={self.scores!r}, background={self.background!r}"
 
     @eager
     def forward(self, class_logits: Tensor, labels: Tensor) -> Tensor:
@@ -59,25 +73,36 @@ class OnProposals(nn.Module):
         point, or labels that are not integers.
 
         The logits have shape (P, C + 1), the background first; of the labels, (P,), 1 … C are classes, 0 is the
-        background, and −1 leaves a proposal out.
+        background, and −1 leaves a proposal out. With ``background="last"`` 0 … C − 1 are classes, and C is it.
         """
         check_values(class_logits, name="class_logits")
         check_floating(class_logits, name="class_logits")
         if class_logits.ndim != 2 or class_logits.shape[1] < 2:
             raise ValueError(
-                f"class_logits must have shape (P, C + 1), got {tuple(class_logits.shape)} (the background comes first)"
+                f"class_logits must have shape (P, C + 1), got {tuple(class_logits.shape)} (one column is the background)"
             )
         check_not_nan(class_logits, None, name="class_logits", hint="leave these rows out")
         check_like(labels, class_logits[:, 0], name="labels", other="class_logits[:, 0]")
-        check_integers(labels, "labels", "0 is the background")
+        check_integers(labels, "labels", "number classes and background")
         classes = torch.arange(class_logits.shape[1], device=labels.device)
         known = labels.unsqueeze(1) == classes
         if not (known.any(1) | (labels == -1)).all():
             odd = labels[~known.any(1) & (labels != -1)][0].item()
             raise ValueError(
-                f"labels must be in -1 ... {len(classes) - 1}, got {odd} (0 is the background, -1 leaves out)"
+                f"labels must be in -1 ... {len(classes) - 1}, got {odd} (the background is one of them, -1 leaves out)"
             )
         taking_part = labels >= 0
+        if self.background == "last":
+            class_logits, known = class_logits.roll(1, 1), known.roll(1, 1)
+        elif self.background is None and (counts := known.sum(0)).argmax() > 0:
+            most = int(counts.argmax())
+            self.background = "first"  # it is asked about once
+            warn_caller(
+                f"label 0 is taken for the background, but {most} is more frequent, {int(counts[most])} against "
+                f"{int(counts[0])} of {len(labels)} proposals. Say background='first', or background='last' if it is "
+                f"label {len(classes) - 1}.",
+                UserWarning,
+            )
         scores, relevance = proposal_scores(class_logits, self.scores), known[:, 1:]
         if taking_part.all():
             loss: Tensor = self.loss(scores, relevance)

@@ -156,7 +156,7 @@ def make_loss(parameters: Mapping[str, Any]) -> nn.Module | None:
     memory = ScoreMemory(parameters["memory"]) if parameters["memory"] else None
     ranker = BlackboxRanker(parameters["lam"], normalized=parameters["normalized"])
     loss = MAPLoss(ranker, parameters["margin"], memory, parameters["class_agnostic_weight"])
-    return OnProposals(loss, parameters["scores"])
+    return OnProposals(loss, parameters["scores"], background="first")
 
 
 def check(parameters: Mapping[str, Any]) -> list[str]:

@@ -1,8 +1,10 @@
 """The loss of proposals against a loop over the classes, with its memory and without an object."""
 
+import warnings
+
 import pytest
 import torch
-from drawn import random, refused, value_and_gradients
+from drawn import random, refused, seeded, value_and_gradients
 
 from rankedu.losses import APLoss, MAPLoss, NoPositivesWarning
 from rankedu.memory import ScoreMemory
@@ -20,7 +22,7 @@ CLASS_OF = torch.tensor([0, 2, 0, 1, 3, 0, 1, 0, 0, 2])  # of four classes; the 
 
 def on_proposals(scores="log-odds", memory=None):
     of_classes = MAPLoss(SigmoidRanker(0.3), margin=0.1, memory=memory, class_agnostic_weight=0.0)
-    return OnProposals(of_classes, scores)
+    return OnProposals(of_classes, scores, background="first")
 
 
 @pytest.mark.parametrize("scores", SCORES)
@@ -60,8 +62,27 @@ def test_a_loss_of_proposals_has_its_memory_and_without_an_object_it_is_zero():
         assert value == 0 and not slope.any()
 
 
+@pytest.mark.parametrize("scores", SCORES)
+def test_the_background_may_be_last_and_is_asked_about_where_another_label_is_more_frequent(scores):
+    of_classes = MAPLoss(SigmoidRanker(0.3), margin=0.1)
+    for seed in range(5):
+        logits, labels = random(40, 4, seed=seed), torch.randint(-1, 4, (40,), generator=seeded(seed))
+        turned = torch.where(labels < 0, -1, (labels + 1) % 4)
+        found = OnProposals(of_classes, scores, background="last")(logits, labels)
+        assert found == OnProposals(of_classes, scores, background="first")(logits.roll(1, 1), turned)
+        loss, most = OnProposals(of_classes, scores), labels[labels >= 0].bincount(minlength=4).argmax()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert loss(logits, labels) == loss(logits, labels)
+        assert len(caught) == (most > 0) and all("background='last' if it is label 3" in str(w.message) for w in caught)
+
+
 def test_proposals():
-    loss, logits, labels = OnProposals(MAPLoss(SigmoidRanker(0.3))), random(10, 5), torch.arange(10) % 4
+    loss, logits, labels = (
+        OnProposals(MAPLoss(SigmoidRanker(0.3)), background="first"),
+        random(10, 5),
+        torch.arange(10) % 4,
+    )
     shape = r"class_logits must have shape \(P, C \+ 1\), got "
     refused(
         (lambda: loss(logits[:, :1], labels), ValueError, shape + r"\(10, 1\)"),

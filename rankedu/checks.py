@@ -21,11 +21,9 @@ __all__ = [
     "as_relevance",
     "check_choice",
     "check_count",
-    "check_embeddings",
     "check_finite",
     "check_flag",
     "check_floating",
-    "check_ids",
     "check_integers",
     "check_k",
     "check_lam",
@@ -34,8 +32,6 @@ __all__ = [
     "check_not_nan",
     "check_number",
     "check_query",
-    "check_references",
-    "check_rows",
     "check_tensor",
     "check_values",
     "check_weight",
@@ -50,8 +46,6 @@ __all__ = [
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 #: Dtypes of scores.
 RANKABLE = (torch.float16, torch.bfloat16, torch.float32, torch.float64, *INTEGERS)
-#: The least length of a vector that has a direction.
-SHORTEST = 1e-12
 
 
 def check_tensor(values: Any, name: str) -> None:
@@ -123,89 +117,6 @@ def check_floating(values: Tensor, *, name: str = "scores") -> None:
             f"{name} must be floating point to be differentiated, got {values.dtype} "
             f"(convert it with {name}.to(torch.float32))"
         )
-
-
-def check_rows(embeddings: Tensor, name: str) -> None:
-    """A matrix of at least one row, each of zeros or of a length that neither over- nor underflows."""
-    if not (isinstance(embeddings, Tensor) and embeddings.is_floating_point() and embeddings.numel()):
-        check_values(embeddings, name=name)
-        check_floating(embeddings, name=name)
-    if embeddings.ndim != 2 or not len(embeddings):
-        raise ValueError(f"{name} must have shape (n, dim) with n, dim >= 1, got {tuple(embeddings.shape)}")
-    values, dtype = embeddings.detach(), torch.promote_types(embeddings.dtype, torch.float32)
-    length = torch.linalg.vector_norm(values, dim=1, dtype=dtype)
-    shortest, longest = torch.stack(torch.aminmax(length)).tolist()
-    if shortest >= SHORTEST and longest < math.inf:
-        return
-    odd = ~(length.isfinite() & (length >= SHORTEST)) & values.any(1)
-    if odd.any():
-        row = int(odd.nonzero()[0])
-        worst, most = values[row, values[row].abs().argmax()].item(), torch.finfo(dtype).max ** 0.5
-        raise ValueError(
-            f"{name} must be finite, with rows of length 0 or from {SHORTEST:g} to {most:.2g}, got {worst:g} in row "
-            f"{row} (find what made it: the input, or the network? Or drop the row and its label)"
-        )
-
-
-def check_embeddings(embeddings: Tensor, labels: Tensor, *, prefix: str = "") -> Tensor:
-    """A matrix of embeddings, and a label or a path for each row; return the labels as integers."""
-    check_rows(embeddings, f"{prefix}embeddings")
-    if not (isinstance(labels, Tensor) and labels.dtype in INTEGERS and len(labels) == len(embeddings)):
-        labels = _whole_labels(labels, embeddings, prefix)
-    if labels.ndim > 2 or not labels[0].numel() or labels.device != embeddings.device:
-        check_like(labels.flatten(1)[:, 0], embeddings[:, 0], name=f"{prefix}labels", other=f"{prefix}embeddings[:, 0]")
-        raise ValueError(f"{prefix}labels must have shape (n,) or (n, L) with L >= 1, got {tuple(labels.shape)}")
-    least = labels.min().item()
-    if least < -1:
-        raise ValueError(f"{prefix}labels must be >= 0, or -1 for no label, got {least} (number the classes from 0)")
-    return labels
-
-
-def _whole_labels(labels: Tensor, embeddings: Tensor, prefix: str) -> Tensor:
-    """Labels in floating point that are whole numbers, as integers."""
-    name, hint = f"{prefix}labels", "number the classes from 0"
-    check_tensor(labels, name)
-    of_paths = labels.ndim == 2 and labels.shape[1] > 0
-    rows, what = (labels[:, 0], f"{name}[:, 0]") if of_paths else (labels, name)
-    check_like(rows, embeddings[:, 0], name=what, other=f"{prefix}embeddings[:, 0]")
-    if of_paths or not labels.is_floating_point():
-        check_integers(labels, name, hint)
-        return labels
-    check_not_nan(labels, None, name=name, hint=hint)
-    if (labels != labels.round()).any() or not labels.isfinite().all():
-        raise TypeError(f"{name} must be whole numbers, got {labels[labels != labels.round()][:1].tolist()} ({hint})")
-    return labels.long()
-
-
-def check_references(ref_emb: Tensor, ref_labels: Tensor | None, embeddings: Tensor, labels: Tensor) -> Tensor:
-    """References as wide as the embeddings, with labels of the same kind; return these as integers."""
-    if ref_labels is None:
-        raise ValueError("ref_labels must be given with ref_emb, got None (one label for each reference)")
-    ref_labels = check_embeddings(ref_emb, ref_labels, prefix="ref_")
-    if ref_emb.shape[1] != embeddings.shape[1]:
-        raise ValueError(
-            f"ref_embeddings must have shape (batch, {embeddings.shape[1]}), got {tuple(ref_emb.shape)} "
-            "(embeddings and references are compared, so they have one width)"
-        )
-    if ref_labels.shape[1:] != labels.shape[1:]:
-        shape = "(refs,)" if labels.ndim == 1 else f"(refs, {labels.shape[1]})"
-        raise ValueError(
-            f"ref_labels must have shape {shape} as labels do, got {tuple(ref_labels.shape)} "
-            "(both are classes, or both are paths of as many levels)"
-        )
-    return ref_labels
-
-
-def check_ids(ids: Tensor | None, ref_ids: Tensor | None, embeddings: Tensor, ref_emb: Tensor | None) -> None:
-    """One integer for each item, for the references too."""
-    if ids is None or (ref_emb is not None and ref_emb is not embeddings and ref_ids is None):
-        missing = "ids" if ids is None else "ref_ids"
-        raise ValueError(f"{missing} must be given too, got None (ids for queries and references)")
-    for name, values, rows in (("ids", ids, embeddings), ("ref_ids", ref_ids, ref_emb)):
-        if values is not None and rows is not None:
-            check_integers(values, name, "number the items of the data set")
-            if values.shape != rows.shape[:1]:
-                raise ValueError(f"{name} must have shape ({len(rows)},), one for each item, got {tuple(values.shape)}")
 
 
 def check_integers(values: Tensor, name: str, hint: str) -> None:

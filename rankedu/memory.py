@@ -6,7 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from rankedu.checks import as_relevance, check_count, check_embeddings, check_floating, check_not_nan, check_values
+from rankedu.checks import as_relevance, check_count, check_floating, check_not_nan, check_values
+from rankedu.labels import check_labels, check_rows
 from rankedu.losses.base import eager
 
 __all__ = ["EmbeddingMemory", "ScoreMemory"]
@@ -197,7 +198,8 @@ class EmbeddingMemory(_Memory):
             For NaN, another shape or dtype, another width than the remembered embeddings, or ids that the remembered
             batches have not, or the other way round.
         """
-        labels = check_embeddings(embeddings, labels)
+        check_rows(embeddings, "embeddings")
+        labels = check_labels(labels, embeddings)
         current = (embeddings, labels) if ids is None else (embeddings, labels, ids)
         if self._batches and self._batches[0][1].shape[1:] != labels.shape[1:]:
             raise ValueError(

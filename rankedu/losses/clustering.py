@@ -6,9 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from rankedu.checks import check_count, check_embeddings, check_integers
+from rankedu.checks import check_count, check_integers
+from rankedu.labels import check_labels, check_rows
 from rankedu.losses.base import eager
-from rankedu.losses.on_embeddings import cosine
+from rankedu.losses.on_embeddings import similarities
 from rankedu.rankers.pairwise import check_temperature
 
 #: What numbers the classes of the training set through, or the leaves of paths: what stands above them stays.
@@ -74,14 +75,15 @@ class ClusterLoss(nn.Module):
         Embeddings have shape (batch, dim) and any length. Labels are fine classes from 0 to n_classes − 1, (batch,); or
         paths from root to leaf, (batch, L), of which the last column counts: number the leaves through.
         """
-        labels = check_embeddings(embeddings, labels)
+        check_rows(embeddings, "embeddings")
+        labels = check_labels(labels, embeddings)
         if embeddings.shape[1] != self.proxies.shape[1]:
             raise ValueError(
                 f"embeddings must have shape (batch, {self.proxies.shape[1]}), got {tuple(embeddings.shape)} "
                 "(embeddings and proxies are compared, so they have one width)"
             )
         classes = leaves(labels, len(self.proxies))
-        return cross_entropy(cosine(embeddings, self.proxies) / self.temperature, classes)
+        return cross_entropy(similarities(embeddings, self.proxies) / self.temperature, classes)
 
 
 def new_proxies(n_classes: int, dim: int) -> nn.Parameter:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu import hierarchy
-from rankedu.checks import check_embeddings, check_flag, check_number
+from rankedu.checks import check_flag, check_number
 from rankedu.losses.base import eager
 from rankedu.losses.clustering import ClusterLoss
 from rankedu.losses.hierarchical import HAPLoss
@@ -102,7 +102,6 @@ class HAPPIERLoss(nn.Module):
         **options: Any,
     ) -> Tensor:
         """As :meth:`OnEmbeddings.forward` and :meth:`ClusterLoss.forward`; references are ranked and not clustered."""
-        labels = check_embeddings(embeddings, labels)
         own = wide(embeddings)  # once, so that both gradients are added before they are rounded to 16 bits
         cluster = self.cluster(own, labels)
         refs = own if ref_emb is embeddings else ref_emb

@@ -10,15 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from rankedu import hierarchy
-from rankedu.checks import (
-    SHORTEST,
-    check_choice,
-    check_embeddings,
-    check_flag,
-    check_ids,
-    check_references,
-    warn_caller,
-)
+from rankedu.checks import check_choice, check_flag, warn_caller
+from rankedu.labels import SHORTEST, check_ids, check_labels, check_rows, matches, same_items
 from rankedu.losses.base import eager
 
 SIMILARITIES = ("cosine", "dot", "euclidean")
@@ -160,7 +153,8 @@ class OnEmbeddings(nn.Module):
         TypeError
             For embeddings that are not floating point, labels or ids that are not integers, or other indices.
         """
-        labels = check_embeddings(embeddings, labels)
+        check_rows(embeddings, "embeddings")
+        labels = check_labels(labels, embeddings)
         if indices_tuple is not None and not (
             isinstance(indices_tuple, (tuple, list)) and len(indices_tuple) in (3, 4)
         ):
@@ -173,27 +167,29 @@ class OnEmbeddings(nn.Module):
             check_ids(ids, ref_ids, embeddings, ref_emb)
         if ref_emb is None and ref_labels is not None:
             raise ValueError("ref_emb must be given with ref_labels, got None (or leave out both)")
-        if ref_emb is not None and ref_emb is not embeddings:
-            ref_labels = check_references(ref_emb, ref_labels, embeddings, labels)
-        own = ref_emb is None or ref_emb is embeddings or same_items(embeddings, labels, ref_emb, ref_labels)
+        own = ref_emb is None or ref_emb is embeddings
+        if not own:
+            ref_labels = check_references(ref_emb, ref_labels, embeddings, labels)  # type: ignore[arg-type]
+            own = same_items(embeddings, labels, ref_emb, ref_labels)  # type: ignore[arg-type]
         if own:
             ref_emb, ref_labels, ref_ids = embeddings, labels, ids
         current = len(ref_emb)  # type: ignore[arg-type]
         if self.memory is not None:
             ref_emb, ref_labels, ref_ids = self.memory.extend(ref_emb, ref_labels, ids=ref_ids)
         assert ref_emb is not None and ref_labels is not None
-        scores = similarities(embeddings, ref_emb, self.similarity)
-        where = None if indices_tuple is None else mined(indices_tuple, scores, current)
+        shape, device = (len(embeddings), len(ref_emb)), embeddings.device
+        where = None if indices_tuple is None else mined(indices_tuple, shape, device, current)
         if ids is not None and ref_ids is not None:
             other = ids.unsqueeze(1) != ref_ids
             where = other if where is None else where & other
         if own and self.exclude_self:
-            where = torch.ones_like(scores, dtype=torch.bool) if where is None else where
+            where = torch.ones(shape, dtype=torch.bool, device=device) if where is None else where
             where.diagonal().fill_(False)
-        if labels.ndim == 1 and self.relevance is None:
-            relevance = (labels.unsqueeze(1) == ref_labels) & (labels >= 0).unsqueeze(1)
+        if self.relevance is None and (labels.ndim == 1 or not getattr(self.loss, "graded", False)):
+            relevance = matches(labels, ref_labels)
         else:
             relevance = self._of_levels(labels, ref_labels, where)
+        scores = similarities(embeddings, ref_emb, self.similarity)
         loss: Tensor = self.loss(scores, relevance, where=where)
         return loss
 
@@ -201,8 +197,6 @@ class OnEmbeddings(nn.Module):
         """The relevance of paths, and the warnings about them."""
         levels = hierarchy.levels(labels, None if ref_labels is labels else ref_labels)
         graded: Any = getattr(self.loss, "graded", False)
-        if self.relevance is None and not graded:
-            return levels == labels.shape[1]
         of_levels = self.relevance or (graded if callable(graded) else hierarchy.relevance)
         deepest = 1 if labels.ndim == 1 else labels.shape[1]
         if not (deepest == 1 or self._warned_flat or ((levels > 0) & (levels < deepest)).any()):
@@ -224,53 +218,48 @@ class OnEmbeddings(nn.Module):
         return found
 
 
-def same_items(embeddings: Tensor, labels: Tensor, ref_emb: Tensor, ref_labels: Tensor | None) -> bool:
-    """Whether the references are the batch itself, by another name or copied."""
-    return (
-        ref_labels is not None
-        and embeddings.shape == ref_emb.shape
-        and torch.equal(embeddings, ref_emb)
-        and torch.equal(labels, ref_labels)
-    )
+def check_references(ref_emb: Tensor, ref_labels: Tensor | None, embeddings: Tensor, labels: Tensor) -> Tensor:
+    """References as wide as the embeddings, with labels of the same kind, which are returned."""
+    if ref_labels is None:
+        raise ValueError("ref_labels must be given with ref_emb, got None (one label for each reference)")
+    check_rows(ref_emb, "ref_emb")
+    if ref_emb.shape[1] != embeddings.shape[1]:
+        raise ValueError(
+            f"ref_emb must have shape (refs, {embeddings.shape[1]}), got {tuple(ref_emb.shape)} "
+            "(embeddings and references are compared, so they have one width)"
+        )
+    return check_labels(ref_labels, ref_emb, name="ref_labels", beside="ref_emb", like=labels)
 
 
-def mined(indices: Any, scores: Tensor, current: int) -> Tensor:
+def mined(indices: Any, shape: tuple[int, int], device: torch.device, current: int) -> Tensor:
     """Mark the items that a miner left in the list of each query, and the memory, which follows the current items."""
     anchor, positive, other, negative = indices if len(indices) == 4 else (*indices[:2], indices[0], indices[2])
-    where = torch.zeros_like(scores, dtype=torch.bool)
+    where = torch.zeros(shape, dtype=torch.bool, device=device)
     where[anchor, positive] = True
     where[other, negative] = True
     where[:, current:] = True
     return where
 
 
-def similarities(embeddings: Tensor, ref_emb: Tensor, kind: str) -> Tensor:
-    """Cosines, dot products or minus distances, (q, dim) and (g, dim) to (q, g), in float32 at least.
+def similarities(embeddings: Tensor, ref_emb: Tensor, kind: str = "cosine") -> Tensor:
+    r"""Cosines, dot products or minus distances, (q, dim) and (g, dim) to (q, g).
 
-    A distance is computed from differences, which keeps its digits far from the origin. At 0 it has no gradient.
+    In float32 at least, under autocast too, because 16 bits would tie many. If the references are the very tensor
+    ``embeddings``, then with the gradient G of the cosines and unit vectors U the gradient of U is
+    :math:`(G + G^\top) U`: one product, where G U and :math:`G^\top U` are two. A distance is computed from
+    differences, which keeps its digits far from the origin; at 0 it has no gradient.
     """
-    if kind == "cosine":
-        return cosine(embeddings, ref_emb)
     with torch.autocast(embeddings.device.type, enabled=False):
         dtype = torch.promote_types(embeddings.dtype, torch.float32)
         queries, items = embeddings.to(dtype), ref_emb.to(dtype)
         if kind == "dot":
             return queries @ items.T
-        return -torch.cdist(queries, items, compute_mode="donot_use_mm_for_euclid_dist")
-
-
-def cosine(embeddings: Tensor, ref_emb: Tensor) -> Tensor:
-    r"""Similarities (q, g) in float32, or float64 if the embeddings are; under autocast too, as 16 bits would tie many.
-
-    If the references are the very tensor ``embeddings``, then with the gradient G of the similarities and unit vectors
-    U the gradient of U is :math:`(G + G^\top) U`: one product, where G U and :math:`G^\top U` are two.
-    """
-    with torch.autocast(embeddings.device.type, enabled=False):
-        queries = embeddings.to(torch.promote_types(embeddings.dtype, torch.float32))
+        if kind == "euclidean":
+            return -torch.cdist(queries, items, compute_mode="donot_use_mm_for_euclid_dist")
         if ref_emb is embeddings:
-            similarities: Tensor = _Own.apply(queries)
-            return similarities
-        return unit(queries)[0] @ unit(ref_emb.to(queries.dtype))[0].T
+            cosines: Tensor = _Own.apply(queries)
+            return cosines
+        return unit(queries)[0] @ unit(items)[0].T
 
 
 def unit(vectors: Tensor) -> tuple[Tensor, Tensor]:

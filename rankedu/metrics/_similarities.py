@@ -12,7 +12,7 @@ from threading import local
 import torch
 from torch import Tensor
 
-from rankedu.checks import SHORTEST
+from rankedu.labels import SHORTEST
 
 TILE = 256  # queries; with more the product is hardly faster
 LOWEST = 8  # fewer rows would be a product of another kind, and slow

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from rankedu import hierarchy
-from rankedu.checks import check_choice, check_count, check_number, check_rows, check_tensor, warn_caller
-from rankedu.labels import check_labels
+from rankedu.checks import check_choice, check_count, check_number, check_tensor, warn_caller
+from rankedu.labels import check_labels, check_rows
 from rankedu.metrics._items import DuplicateItemsWarning, Paths, Tags, identify, warn_of_copies
 from rankedu.metrics._ranking import TIES, Floats, Ints, Ranking, array, rank_items
 from rankedu.metrics._similarities import Similarities, full_precision
@@ -382,7 +382,7 @@ def _check(
         given, missing = ("gallery", "gallery_labels") if gallery_labels is None else ("gallery_labels", "gallery")
         raise ValueError(f"{missing} must be given with {given}, got None (one label for each item of the gallery)")
     check_rows(embeddings, "embeddings")
-    labels = check_labels(labels, embeddings)
+    labels = check_labels(labels, embeddings, apart=True)
     if gallery is None or gallery_labels is None:
         return labels, embeddings, labels
     check_rows(gallery, "gallery")
@@ -390,4 +390,8 @@ def _check(
         raise ValueError(
             f"gallery must have the {embeddings.shape[1]} dimensions of embeddings, got {gallery.shape[1]}"
         )
-    return labels, gallery, check_labels(gallery_labels, gallery, name="gallery_labels", beside="gallery", like=labels)
+    return (
+        labels,
+        gallery,
+        check_labels(gallery_labels, gallery, name="gallery_labels", beside="gallery", like=labels, apart=True),
+    )

@@ -7,9 +7,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from rankedu.checks import check_count, check_embeddings, check_like, check_references, did_you_mean
+from rankedu.checks import check_count, check_like, did_you_mean
+from rankedu.labels import check_labels, check_rows
 from rankedu.losses.base import eager
 from rankedu.losses.clustering import check_class_ids
+from rankedu.losses.on_embeddings import check_references
 from ranklab.contestants import _baseline_table as table
 
 
@@ -33,7 +35,8 @@ class Baseline(nn.Module):
         ref_labels: Tensor | None = None,
     ) -> Tensor:
         """Compute the loss of a batch, a Tensor of shape (); see :func:`baseline`."""
-        labels = check_embeddings(embeddings, labels)
+        check_rows(embeddings, "embeddings")
+        labels = check_labels(labels, embeddings)
         check_like(labels, embeddings[:, 0], name="labels", other="embeddings[:, 0]")
         if self.n_classes is not None:
             check_class_ids(labels, self.n_classes)

@@ -7,10 +7,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import normalize, softplus
 
-from rankedu.checks import check_embeddings, check_number
+from rankedu.checks import check_number
 from rankedu.hierarchy import check_per_level
 from rankedu.hierarchy import levels as common_levels
-from rankedu.labels import check_paths
+from rankedu.labels import check_paths, check_rows
 from rankedu.losses.base import eager
 from rankedu.losses.clustering import new_proxies
 from rankedu.rankers.base import wide
@@ -78,21 +78,22 @@ class CSLLoss(nn.Module):
 
         Each path must be among ``class_labels``. A level at which an item has no negatives adds 0.
         """
-        check_embeddings(embeddings, labels)
+        check_rows(embeddings, "embeddings")
+        paths = check_paths(labels, "labels").to(embeddings.device)
         if embeddings.shape[1] != self.proxies.shape[1]:
             raise ValueError(
                 f"embeddings must have shape (batch, {self.proxies.shape[1]}), got {tuple(embeddings.shape)} "
                 "(embeddings and proxies are compared, so they have one width)"
             )
         n_levels = self.class_labels.shape[1]
-        if (1 if labels.ndim == 1 else labels.shape[1]) != n_levels:
+        if paths.shape != (len(embeddings), n_levels):
             raise ValueError(f"labels must have shape (batch, {n_levels}) as class_labels, got {tuple(labels.shape)}")
-        common = common_levels(labels, self.class_labels)
+        common = common_levels(paths, self.class_labels)
         own = common == n_levels
         if not own.any(1).all():
             first = int((~own.any(1)).nonzero()[0])
             raise ValueError(
-                f"labels must be among class_labels, got {labels[first].tolist()} at index {first} "
+                f"labels must be among class_labels, got {paths[first].tolist()} at index {first} "
                 "(class_labels are all paths of the training set: train_labels.unique(dim=0))"
             )
         with torch.autocast(embeddings.device.type, enabled=False):

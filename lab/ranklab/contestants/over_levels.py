@@ -5,8 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from rankedu.checks import check_embeddings
-from rankedu.labels import check_paths
+from rankedu.labels import check_paths, check_rows
 from rankedu.losses.base import eager
 from rankedu.rankers.base import wide
 
@@ -60,7 +59,7 @@ class SumOverLevels(nn.Module):
         paths, levels = check_paths(labels, "labels"), len(self.classes)
         if paths.shape[1] != levels:
             raise ValueError(f"labels must have shape (batch, {levels}), got {tuple(labels.shape)}")
-        check_embeddings(embeddings, paths[:, 0])
+        check_rows(embeddings, "embeddings")
         embeddings = wide(embeddings)  # once, so that all gradients are added before they are rounded to 16 bits
         total = 0.0 * embeddings.sum()
         for level, (loss, known) in enumerate(zip(self.losses, self.classes, strict=True), start=1):

@@ -3,7 +3,8 @@
 import torch
 from torch import Tensor, nn
 
-from rankedu.checks import check_embeddings, check_like, check_number
+from rankedu.checks import check_like, check_number
+from rankedu.labels import check_labels, check_rows
 from rankedu.rankers.base import wide
 
 
@@ -48,7 +49,8 @@ class SOAPLoss(nn.Module):
 
         Its value is of the averages; queries without a relevant item in the batch are left out.
         """
-        labels = check_embeddings(embeddings, labels)
+        check_rows(embeddings, "embeddings")
+        labels = check_labels(labels, embeddings)
         check_like(items, labels, name="items", other="labels")
         cosines = nn.functional.normalize(wide(embeddings), dim=-1)
         cosines = cosines @ cosines.T

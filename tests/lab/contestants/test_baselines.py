@@ -194,7 +194,7 @@ BAD = [
     (lambda: baseline("n_pair")(x, labels, None, x + 1, labels), ValueError, "ref_emb must be None"),
     (lambda: baseline("contrastive")(x, labels, None, x), ValueError, "must be given together"),
     (lambda: baseline("contrastive")(x, labels[:, None]), ValueError, "labels must have the shape"),
-    (lambda: baseline("angular")(x, labels, None, x[:, 1:], labels), ValueError, r"\(batch, 8\), got"),
+    (lambda: baseline("angular")(x, labels, None, x[:, 1:], labels), ValueError, r"\(refs, 8\), got"),
     (lambda: SumOverLevels(baseline("contrastive"), labels), TypeError, "make_loss must make the loss"),
     (lambda: levels(paths[:0]), ValueError, r"with n, L >= 1, got \(0, 3\)"),
     (lambda: levels(paths, paths + 7), ValueError, r"of the training set, got \[7\]"),

@@ -14,7 +14,7 @@ from torch.nn.functional import normalize
 
 from rankedu import hierarchy, losses, reference
 from rankedu.losses import APLoss, HAPLoss, HAPPIERLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
-from rankedu.losses.on_embeddings import cosine, similarities
+from rankedu.losses.on_embeddings import similarities
 from rankedu.memory import EmbeddingMemory
 from rankedu.metrics import evaluate_retrieval
 from rankedu.rankers import BlackboxRanker
@@ -74,14 +74,14 @@ def test_it_is_the_loop_over_queries(make, exclude_self, refs):
 def test_cosines_of_a_batch_have_the_gradient_of_normalised_products():
     embeddings, weights = random(7, 5), random(7, 7, seed=1)
     embeddings[2] = 0.0
-    found = value_and_gradients(lambda e: cosine(e, e), embeddings, weight=weights)
+    found = value_and_gradients(lambda e: similarities(e, e), embeddings, weight=weights)
     product = lambda e: normalize(e, dim=1) @ normalize(e, dim=1).T  # noqa: E731
     value, slope = value_and_gradients(product, embeddings, weight=weights)
     slope[2] = 0.0  # which has no direction; normalize divides by 1e-12
     close(found, (value, slope))
     leaf = random(4, 3).requires_grad_()
-    assert torch.autograd.gradgradcheck(lambda e: cosine(e, e), leaf)
-    assert torch.autograd.gradgradcheck(lambda e: cosine(e * 1e-14, e * 1e-14), leaf)
+    assert torch.autograd.gradgradcheck(lambda e: similarities(e, e), leaf)
+    assert torch.autograd.gradgradcheck(lambda e: similarities(e * 1e-14, e * 1e-14), leaf)
 
 
 def pairs_of(indices):

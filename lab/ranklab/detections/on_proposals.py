@@ -79,7 +79,7 @@ class OnProposals(nn.Module):
         check_floating(class_logits, name="class_logits")
         if class_logits.ndim != 2 or class_logits.shape[1] < 2:
             raise ValueError(
-                f"class_logits must have shape (P, C + 1), got {tuple(class_logits.shape)} (one column is the background)"
+                f"class_logits must have shape (P, C + 1), got {tuple(class_logits.shape)} (with the background)"
             )
         check_not_nan(class_logits, None, name="class_logits", hint="leave these rows out")
         check_like(labels, class_logits[:, 0], name="labels", other="class_logits[:, 0]")

@@ -128,7 +128,7 @@ def page(text: Path) -> NotebookNode | None:
     """A text with what its cells printed, as a page of the book is made of it; None where it has not run as it is."""
     chapter = with_outputs(text, pairs()[text])
     solutions = ROOT / "book" / "solutions" / text.name
-    if chapter is None or text.parent.name != "chapters":
+    if chapter is None or not form.is_plain(text):
         return chapter
     return form.for_page(chapter, with_outputs(solutions, pairs()[solutions]) if solutions.exists() else None)
 

@@ -20,8 +20,9 @@ from rankbook.kit.predict import held
 
 ROOT = Path(__file__).resolve().parents[3]
 KINDS = {"a number": "number", "choose one": "choice", "a curve": "curve", "an order": "order", "in words": "words"}
-#: The line of a chapter for those who read it as a notebook.
+#: The line of a chapter for those who read it as a notebook, which a page goes without.
 RUN = "To run this chapter, choose **Run ▸ Run All Cells**."
+_RUN = re.compile(r"^To run this \w+, choose \*\*Run ▸ Run All Cells\*\*\.$", re.MULTILINE)
 _ANCHOR = r'<a id="(?P<label>[\w-]+)"></a>\n\n'
 _QUOTE = r"(?P<body>(?:>[^\n]*(?:\n|\Z))+)"
 _EXERCISE = re.compile(
@@ -50,8 +51,8 @@ _NUMBERED = {"eq": r"\(\d+\.\d+\)", "numref": r"(?:Figure|Table) \d+\.\d+", "prf
 
 
 def is_plain(path: Path) -> bool:
-    """Whether a text is in the plain form: the chapters are, labs and other pages are not yet."""
-    return path.parent.name in ("chapters", "solutions")
+    """Whether a text is in the plain form: chapters and labs are, other pages are not yet."""
+    return path.parent.name in ("chapters", "solutions", "labs")
 
 
 @cache
@@ -81,7 +82,7 @@ def for_page(chapter: NotebookNode, solutions: NotebookNode | None) -> NotebookN
     solution: list[NotebookNode] = []  # of the exercise whose stub is next
     for cell in made.cells:
         if cell.cell_type == "markdown":
-            source = cell.source.replace(RUN, "")
+            source = _RUN.sub("", cell.source)
             if imports and (after := _SECTION.search(source)):
                 cells += [new_markdown_cell(markdown(source[: after.start()])), *imports]
                 source, imports = source[after.start() :], []

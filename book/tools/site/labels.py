@@ -39,7 +39,7 @@ def labels() -> dict[str, Target]:
     for path in [*(ROOT / "book").glob("*.md"), *(ROOT / "book" / "labs").glob("*.md")]:
         lab = path.parent.name == "labs"
         file = Path("notebooks/labs", f"{path.stem}.ipynb") if lab else path.relative_to(ROOT)
-        for match in re.finditer(_SECTION, path.read_text(encoding="utf-8"), re.MULTILINE):
+        for match in re.finditer(_SECTION, form.text(path), re.MULTILINE):
             found[match["section"]] = Target("section", "", match["heading"], file)
     return found
 

@@ -15,7 +15,7 @@ from torch import nn
 from ranklab.datasets import DATASETS
 from ranklab.datasets.held_out import check_open
 from ranklab.datasets.unicode_tree import SHARES
-from ranklab.experiments._outcome import RetrievalOutcome, noting, timed
+from ranklab.experiments._outcome import RetrievalOutcome, noting, resumed, timed
 from ranklab.experiments._weights import KEPT, load_kept, weights_hash
 from ranklab.experiments.retrieval_data import PROBE, Data, embed_all, open_data, small_classes
 from ranklab.methods import Objective, find_method, make_loss, parse_settings
@@ -70,7 +70,7 @@ def fit(
     """
     settings, notes = check(parameters)
     recipe, device = make_recipe(parameters), pick_device(parameters["device"])
-    data = open_data(parameters).part(parameters["test_images"]) if data is None else data
+    data = open_test(parameters) if data is None else data
     net, loss = _network_and_loss(parameters, data.train, settings, folder)
     evidence = {"code": code_hash(CODE), "module": CODE, "start": weights_hash(net.state_dict())}
     net, loss, shown = net.to(device), loss.to(device), data.part(PROBE)
@@ -80,6 +80,7 @@ def fit(
     judged = loss if watch is None else watch(net, loss, data)
     with noting(notes):
         history = _train(parameters, net, judged, data, shown, recipe, state, progress)
+    notes += resumed(history)
     about: dict[str, Any] = {"history": history, "state": state, "notes": notes, "evidence": evidence}
     with timed(history):
         embeddings = embed_all(net, data, parameters).cpu()
@@ -88,6 +89,11 @@ def fit(
         outcome.shown, outcome.before = shown, before
         outcome.after = embed_all(net, shown, parameters).cpu()
     return outcome
+
+
+def open_test(parameters: Mapping[str, Any]) -> Data:
+    """Open what a run trains on and is tested on, with as many test images as the parameters say."""
+    return open_data(parameters).part(parameters["test_images"])
 
 
 def check(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

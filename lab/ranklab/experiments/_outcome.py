@@ -78,6 +78,12 @@ def timed(history: History) -> Iterator[None]:
     history.evaluating += time.perf_counter() - started
 
 
+def resumed(history: History) -> list[str]:
+    """A note on a run that was interrupted, and goes on from its checkpoint."""
+    steps = ", ".join(map(str, history.interrupted))
+    return [f"the run was interrupted after step {steps}, and went on from its checkpoint"] if steps else []
+
+
 @contextmanager
 def noting(notes: list[str]) -> Iterator[None]:
     """What a data set is warned about becomes a note, once; other warnings are given as ever."""

@@ -16,7 +16,7 @@ from ranklab.datasets.registry import DETECTION_NAMES
 from ranklab.datasets.scenes import SPLITS
 from ranklab.detections import OnProposals, match_detections
 from ranklab.experiments._experiment import make_recipe, start_note, state_folder, with_defaults
-from ranklab.experiments._outcome import Trained, curve, noting, timed
+from ranklab.experiments._outcome import Trained, curve, noting, resumed, timed
 from ranklab.experiments._weights import weights_hash
 from ranklab.experiments.detection_data import (
     Data,
@@ -117,6 +117,7 @@ def run(
             checkpoint_every=chosen["checkpoint_every"] or None,
             progress=progress,
         )
+    notes += resumed(history)
     with timed(history):
         detections = detect(net, data.test, workers=chosen["workers"], progress=progress)
         metrics, ap = measure(detections, data)

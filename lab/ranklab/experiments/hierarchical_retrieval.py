@@ -8,13 +8,13 @@ from typing import Any
 
 from ranklab.datasets import DATASETS
 from ranklab.datasets.unicode_tree import SHARES
-from ranklab.experiments._experiment import check, fit, with_defaults
+from ranklab.experiments._experiment import check, fit, open_test, with_defaults
 from ranklab.experiments._outcome import RetrievalOutcome, add_evidence, timed
 from ranklab.experiments.retrieval import measure
-from ranklab.experiments.retrieval_data import embed_all, open_data
+from ranklab.experiments.retrieval_data import Data, embed_all, open_data
 from ranklab.runs.parameters import defaults_of
 
-__all__ = ["DEFAULTS", "check", "level_names", "run"]
+__all__ = ["DEFAULTS", "check", "level_names", "open_test", "run"]
 
 #: Every parameter of the lab.
 DEFAULTS = defaults_of("hierarchical_retrieval")
@@ -29,7 +29,11 @@ _PLURALS = (
 
 
 def run(
-    parameters: Mapping[str, Any] | None = None, folder: str | os.PathLike[str] | None = None, *, progress: bool = True
+    parameters: Mapping[str, Any] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    data: Data | None = None,
+    progress: bool = True,
 ) -> RetrievalOutcome:
     """Train by a method of `ranklab.methods`, and measure the whole test split level by level.
 
@@ -42,7 +46,7 @@ def run(
     HAPPIER Tab. 6.
     """
     chosen = with_defaults(parameters or {}, DEFAULTS)
-    outcome = fit(chosen, folder, progress=progress)
+    outcome = fit(chosen, folder, data=data, progress=progress)
     evaluate = _one_by_one if chosen["dataset"].startswith("dyml_") else _together
     with timed(outcome.history):
         outcome.metrics = evaluate(outcome, chosen, progress)

@@ -77,7 +77,11 @@ class _Watch(nn.Module):
 
 
 def run(
-    parameters: Mapping[str, Any] | None = None, folder: str | os.PathLike[str] | None = None, *, progress: bool = True
+    parameters: Mapping[str, Any] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    data: Data | None = None,
+    progress: bool = True,
 ) -> Statistics:
     """Train a network, and measure batches of several sizes on the way; arguments and errors as in the lab `retrieval`.
 
@@ -94,7 +98,7 @@ def run(
         _check_sizes(chosen, data)
         return _Watch(net, loss, data, sorted(moments), chosen)
 
-    outcome = fit(full, folder, watch=watch, progress=progress)
+    outcome = fit(full, folder, watch=watch, data=data, progress=progress)
     statistics = Statistics(outcome, {**outcome.judged.seen["embeddings"], steps: outcome.embeddings})
     statistics.rows = _rows(statistics, chosen)
     statistics.shares = _shares_of_runs(outcome, chosen, full, progress)

@@ -8,28 +8,33 @@ import torch
 
 from rankedu.metrics import evaluate_retrieval
 from ranklab.datasets.unicode_tree import SHARES
-from ranklab.experiments._experiment import DEFAULTS, check, fit, with_defaults
+from ranklab.experiments._experiment import DEFAULTS, check, fit, open_test, with_defaults
 from ranklab.experiments._outcome import RetrievalOutcome, add_evidence, noting, timed
-from ranklab.experiments.retrieval_data import PROBE
+from ranklab.experiments.retrieval_data import PROBE, Data
 
-__all__ = ["DEFAULTS", "PROBE", "RetrievalOutcome", "chance", "check", "measure", "run", "table"]
+__all__ = ["DEFAULTS", "PROBE", "RetrievalOutcome", "chance", "check", "measure", "open_test", "run", "table"]
 
 
 def run(
-    parameters: Mapping[str, Any] | None = None, folder: str | os.PathLike[str] | None = None, *, progress: bool = True
+    parameters: Mapping[str, Any] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    *,
+    data: Data | None = None,
+    progress: bool = True,
 ) -> RetrievalOutcome:
     """Train by a method of `ranklab.methods` and measure the result on the whole test split.
 
     `parameters` are of `DEFAULTS`, which the lab's notebook explains. Until the outcome's ``close()`` a checkpoint is
     kept in `folder` (by default ``$RANKEDU_RESULT_FOLDER``, else the current one); a run that was interrupted goes on
-    from there. The metrics are "R@K" for every K, "mAP" and "mAP@R", of the finest level, and where the time went.
+    from there. `data` are those that :func:`open_test` has opened. The metrics are "R@K" for every K, "mAP" and
+    "mAP@R", of the finest level, and where the time went.
     ValueError or TypeError for an unknown name or a value out of range, FileNotFoundError where data are missing.
 
     Source: RaMBO Sec. 5.1; RaMBO Tab. 2; RaMBO Tab. 3; RaMBO Tab. 4; RaMBO Tab. 7; RaMBO supp. Tab. 1;
     Smooth-AP supp. Sec. 4.
     """
     chosen = with_defaults(parameters or {}, DEFAULTS)
-    outcome = fit(chosen, folder, progress=progress)
+    outcome = fit(chosen, folder, data=data, progress=progress)
     names = {f"R@{k}": f"recall_at_{k}" for k in chosen["recall_at"]}
     names |= {"mAP": "average_precision", "mAP@R": "map_at_r"}
     with timed(outcome.history):
@@ -67,9 +72,9 @@ def measure(
         )
 
 
-def chance(outcome: RetrievalOutcome) -> float:
+def chance(data: Data) -> float:
     """R@1 of a random ranking: the share of a query's candidates that have its class, averaged over the queries."""
-    leaves, candidates = outcome.data.labels[:, -1], outcome.data.candidates
+    leaves, candidates = data.labels[:, -1], data.candidates
     asked = leaves if candidates is None else leaves[~candidates]
     among, itself = (leaves, 1) if candidates is None else (leaves[candidates], 0)
     relevant = (torch.bincount(among, minlength=int(leaves.max()) + 1)[asked] - itself).double()

@@ -12,6 +12,8 @@ from rankedu.checks import check_choice
 def pick_device(name: str = "auto") -> torch.device:
     """Find a device of this machine, "cpu", "cuda" or "cuda:1"; "auto" is the first GPU, if there is one."""
     found = [f"cuda:{number}" for number in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    if name == "cuda" and not found:
+        raise ValueError("device must be 'auto' or 'cpu' here, got 'cuda' (torch finds no GPU on this machine)")
     check_choice(name, ["auto", "cpu", *found, *(["cuda"] if found else [])], name="device")
     return torch.device([*found, "cpu"][0] if name in ("auto", "cuda") else name)
 

@@ -129,4 +129,5 @@ def test_a_prediction_is_followed_by_its_experiment_folded_and_a_reveal(path):
         assert (len(options) >= 3) == (kind in {"choice", "order"}), question
         cells = re.findall(r"```\{code-cell\}.*?\n```", answer, re.DOTALL)
         assert cells and "admonition" not in answer.rpartition("\n")[0], "between the two stands the experiment"
-        assert all("outputs_hidden: true" in cell or "remove-cell" in cell for cell in cells), question
+        hidden = ["outputs_hidden: true" in cell or "remove-cell" in cell for cell in cells]
+        assert all(hidden) or (any(hidden) and not chapter), question  # a lab's training prints nothing

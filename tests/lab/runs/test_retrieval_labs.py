@@ -32,7 +32,7 @@ def test_metrics_are_those_of_the_whole_test_split(tmp_path):
     assert outcome.metrics["R@5"] == expected["recall_at_5"] and outcome.metrics["mAP@R"] == expected["map_at_r"]
     assert [row["step"] for row in outcome.rows if "R@1 of a part" in row] == [3, 6] and len(outcome.rows) == 6
     assert {"seconds", "loss share", "waiting share", "evaluation share"} < set(outcome.metrics)
-    assert retrieval.chance(outcome) == pytest.approx(11 / (11 * 12 - 1))
+    assert retrieval.chance(outcome.data) == pytest.approx(11 / (11 * 12 - 1))
 
 
 @pytest.mark.usefixtures("few")

@@ -1,0 +1,126 @@
+"""Run a lab with a preset by plain papermill, and compare its metrics with the committed band of the preset.
+
+    python lab/gpu_job.py retrieval --preset glyphs_gpu_small --device cuda
+    python lab/gpu_job.py retrieval --preset glyphs_quick --device cpu
+
+The executed notebook is `gpu-job/<lab>-<preset>.ipynb`, and the folder of the same name has its results. The band of a
+preset is the file of its name in `notebooks/labs/presets/bands/`, with a line `metric: [lowest, highest]` for each
+metric. A preset without a band has not been measured yet: the job prints the lines to commit, and fails.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from ranklab.runs.folders import find_lab, find_labs, read_preset
+from ranklab.runs.parameters import read_parameters
+from ranklab.runs.records import flatten
+from ranklab.runs.results import load_result
+from ranklab.training import pick_device
+
+#: Metrics of these names say how long something took, and are not compared.
+TIMES = ("seconds", "share")
+#: A proposed band is as wide as this part of the metric on both sides.
+WIDTH = 0.1
+
+
+def run(lab: str, preset: str, device: str, out: Path, timeout: int) -> Path:
+    """Execute the notebook of a lab and return the path of its result.
+
+    Parameters
+    ----------
+    lab, preset : str
+        Names of both.
+    device : str
+        ``"cpu"`` or ``"cuda"``; papermill overrides the preset's.
+    out : Path
+        Folder for the executed notebook and its results; made if missing.
+    timeout : int
+        Seconds that a cell may take.
+
+    Returns
+    -------
+    Path
+        The `result.json` of this run.
+
+    Raises
+    ------
+    ValueError
+        If lab, preset or device do not exist.
+    subprocess.CalledProcessError
+        If the notebook fails. What had run of it is kept.
+    """
+    pick_device(device)
+    notebook = find_lab(lab, find_labs())
+    declared = read_parameters(notebook)
+    read_preset(preset, lab, notebook.parent, declared)
+    out.mkdir(parents=True, exist_ok=True)
+    target = out / f"{lab}-{preset}.ipynb"
+    given = ["-f", str(notebook.parent / "presets" / f"{preset}.yaml")]
+    given += ["-p", "device", device] if "device" in declared else ["-y", f"devices: [{device}]"]
+    before = set(out.glob(f"{target.stem}*/result.json"))
+    command = [sys.executable, "-m", "papermill", str(notebook), str(target), *given, "--no-progress-bar"]
+    inherited = {name: value for name, value in os.environ.items() if name != "RANKEDU_RESULT_FOLDER"}
+    subprocess.run([*command, "--execution-timeout", str(timeout)], check=True, env=inherited)
+    [result] = set(out.glob(f"{target.stem}*/result.json")) - before
+    return result
+
+
+def outside(metrics: Mapping[str, float], band: Mapping[str, list[float]]) -> list[str]:
+    """Name the metrics of a run that are not within their band, a sentence for each.
+
+    Examples
+    --------
+    >>> outside({"R@1": 0.42}, {"R@1": [0.5, 0.6], "mAP": [0.1, 0.2]})
+    ['R@1 is 0.42, and its band is 0.5 to 0.6', 'mAP is missing, and its band is 0.1 to 0.2']
+    """
+    found = [(name, metrics.get(name), low, high) for name, (low, high) in band.items()]
+    return [
+        f"{name} is {'missing' if value is None else f'{value:.4g}'}, and its band is {low:g} to {high:g}"
+        for name, value, low, high in found
+        if value is None or not low <= value <= high
+    ]
+
+
+def proposed(metrics: Mapping[str, float]) -> str:
+    """Propose a band around the metrics of one run, as lines of YAML."""
+    kept = {name: value for name, value in metrics.items() if not any(word in name for word in TIMES)}
+    return "\n".join(
+        f'"{name}": [{value * (1 - WIDTH):.3g}, {value * (1 + WIDTH):.3g}]' for name, value in kept.items()
+    )
+
+
+def main() -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("lab", help="name of the lab, such as retrieval")
+    parser.add_argument("--preset", required=True, help="name of the preset, such as glyphs_gpu_small")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda", help="device that must be there")
+    parser.add_argument("--out", type=Path, default=Path("gpu-job"), help="folder for notebook and results")
+    parser.add_argument("--timeout", type=int, default=36_000, help="seconds that a cell may take")
+    asked = parser.parse_args()
+    try:
+        path = run(asked.lab, asked.preset, asked.device, asked.out, asked.timeout)
+    except (ValueError, subprocess.CalledProcessError) as error:
+        print(f"gpu_job: {error}", file=sys.stderr)
+        return 2
+    result = load_result(path)
+    metrics = {name: value for name, value in flatten(result["metrics"]).items() if value is not None}
+    machine = ", ".join(f"{name} {value}" for name, value in result["machine"].items())
+    print(f"{path}\n{machine}", *(f"{name}: {value:.4g}" for name, value in metrics.items()), sep="\n")
+    band = find_labs() / "presets" / "bands" / f"{asked.preset}.yaml"
+    if not band.exists():
+        print(f"{asked.preset} has no band yet. Look at the numbers, and commit {band.name}:\n{proposed(metrics)}")
+        return 1
+    wrong = outside(metrics, yaml.safe_load(band.read_text(encoding="utf-8")))
+    print("\n".join(wrong) or f"All metrics of {band.name} are within their band.")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

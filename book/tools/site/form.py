@@ -147,7 +147,7 @@ def _statement(match: re.Match[str]) -> str:
 
 def _prediction(match: re.Match[str]) -> str:
     kind, body = KINDS[match["kind"]], _unquoted(match["body"])
-    if kind == "choice":
+    if kind in ("choice", "order"):
         body = re.sub(r"^\d\. (?=[^\n]*(?:\n\d\. [^\n]*)*\Z)", "- ", body, flags=re.MULTILINE)
     return directive("admonition", "Predict", f":class: predict {kind}", body) + _end(match)
 

@@ -34,12 +34,9 @@ def put(file, lines, *, before):
     file.write_text(text.replace(f"\n{before}", f"\n{lines}{before}"), encoding="utf-8")
 
 
-def offer(head, block, name, *, before):
-    """Put the two lines of a block, and a name, into the head of a package."""
-    seen, part = block.rstrip().split("\n\n")
-    put(head, seen + "\n", before=f"    from rankedu.{head.parent.name}.{before[0]} import")
-    put(head, part + "\n", before=f'            "{before[0]}":')
-    put(head, f'    "{name}",\n', before=f'    "{before[1]}",')
+def offer(head, block, *, before):
+    """Put the line of a block into the head of a package."""
+    put(head, block, before=f"    from rankedu.{head.parent.name}.{before} import")
 
 
 @pytest.fixture
@@ -70,7 +67,7 @@ def test_a_loss_that_is_added_has_every_test_of_a_loss(copy):
     definition = block_after("loss", "`class_agnostic_loss`:")
     put(copy / "rankedu/reference.py", definition + "\n\n", before=re.search(r"\n(#.* soft ranks)\n", PLAIN).group(1))
     (copy / file).write_text(block_after("loss", f"`{file}`:"), encoding="utf-8")
-    offer(copy / head, block_after("loss", f"`{head}`"), "DCGLoss", before=("fast_ap", "FastAPLoss"))
+    offer(copy / head, block_after("loss", f"`{head}`"), before="fast_ap")
     put(copy / cases, block_after("loss", f"`LOSSES` of `{cases}`:"), before='    "ap": Case(')
     tests = ["tests/library/test_reference.py", "tests/library/losses/test_contract.py"]
     asked = ["-k", "dcg and not ndcg or every_loss_of_scores_is_here"]
@@ -88,7 +85,7 @@ def test_a_ranker_that_is_added_has_every_test_of_a_ranker(copy):
         (copy / table).read_text(encoding="utf-8").replace(", SigmoidRanker, Sup", ", NoiseRanker, SigmoidRanker, Sup")
     )
     (copy / table).write_text(known + block_after("ranker", f"`{table}`"), encoding="utf-8")
-    offer(copy / head, block_after("ranker", f"`{head}`"), "NoiseRanker", before=("pairwise", "PairwiseRanker"))
+    offer(copy / head, block_after("ranker", f"`{head}`"), before="pairwise")
     tests = ["tests/library/rankers/test_noise.py", "tests/library/rankers/test_contract.py"]
     told = run(copy, "-m", "pytest", *PYTEST, file, *tests, "-k", "noise or in_the_table")
     assert int(re.search(r"(\d+) passed", told).group(1)) > 6, told

@@ -24,7 +24,6 @@ _NAMES = {
     "from rankbook.ch03_ranking_is_a_solver.lemma": "proofs.rearrangement.two_element_lemma",
     "from rankbook.ch07_recall_loss.weights": "proofs.recall_weights.asymptotics proofs.recall_weights.exhaustive "
     "proofs.recall_weights.closed_form_to_weights proofs.recall_weights.weights_to_closed_form",
-    "from rankbook.ch13_hierarchical_ap.all_rankings": "proofs.hierarchical.exhaustive",
     "from rankbook.kit.known_rankers": "rankers.RANKERS rankers.Strength rankers.register",
     "from ranklab.contestants": "losses.CSLLoss losses.SpearmanLoss",
     "from ranklab.detections": "losses.OnProposals metrics.DetectionMatches metrics.box_iou "

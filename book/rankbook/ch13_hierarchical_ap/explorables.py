@@ -1,4 +1,4 @@
-"""Explorable of chapter 13: one bad mistake moves through a ranking, and four metrics judge it."""
+"""The explorable of chapter 13: one bad mistake moves through a ranking, and four metrics evaluate it."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -14,12 +14,12 @@ REST = (3, 3, 3, 2, 2, 2, 1, 1, 1, 0, 0)
 
 
 def with_stranger(rank: int) -> tuple[int, ...]:
-    """The ideal ranking but for one item of level 0, which stands at a rank from 1 to 10."""
+    """Return the ideal ranking except for one item of level 0, at a rank from 1 to 10."""
     return (*REST[: rank - 1], 0, *REST[rank - 1 :])
 
 
 def judge(rank: int, alpha: float) -> tuple[dict[str, float], dict[str, float]]:
-    """The metrics of the ranking with the stranger, and of the mild one."""
+    """Return the metrics of the ranking with the stranger, and of the mild one."""
     one, other = (measure(listed, alpha) for listed in (with_stranger(rank), MILD))
     return {name: float(one[name]) for name in METRICS}, {name: float(other[name]) for name in METRICS}
 
@@ -30,20 +30,20 @@ def judge(rank: int, alpha: float) -> tuple[dict[str, float], dict[str, float]]:
     "With the stranger at rank {rank}, NDCG and H-AP prefer M. AP and ASI prefer S even so.",
 )
 @goal(
-    "At α = 1, bring the stranger as far up as it can stand while all four prefer S.",
+    "At β = 1, bring the stranger as far up as possible while all four metrics prefer S.",
     lambda at: at.alpha == 1 and at.better == ["S"] * 4 and at.first == at.rank,
     "At rank {rank}. As the stranger sinks no bar of S ever falls, so no two metrics contradict each other about a "
-    "single step, and still they disagree about S and M above this rank.",
+    "single step. Still, they disagree about S and M above this rank.",
 )
 @goal(
-    "Make H-AP prefer S although the stranger stands at rank 1 or 2. Only one slider helps.",
+    "Make H-AP prefer S although the stranger is at rank 1 or 2. Only one slider helps.",
     lambda at: at.rank <= 2 and at.better[1] == "S",
-    "α = {alpha:g} did it, which no other bar feels. A large α leaves little to relatives: H-AP of M is {h_ap:.2f}, "
-    "its AP {ap:.2f}. A small one leaves a stranger as the only real mistake.",
+    "β = {alpha:g} did it, and no other bar depends on β. A large β leaves little weight to relatives, so H-AP of M is "
+    "{h_ap:.2f} and its AP {ap:.2f}. With a small β a stranger is the only real mistake.",
 )
 @explorable(
     rank=dial(1, 10, default=2, label="rank of the stranger"),
-    alpha=log_slider(0.125, 8, default=1.0, steps=31, stops=5),
+    alpha=log_slider(0.125, 8, default=1.0, steps=31, stops=5, label="exponent β"),
 )
 def drag_a_ranking(rank: int, alpha: float) -> Figure:
     """One bad mistake, moved through a ranking, against two mild ones: which ranking is better?"""
@@ -76,12 +76,12 @@ def drag_a_ranking(rank: int, alpha: float) -> Figure:
     return style.describe(
         figure,
         f"Two rankings of twelve items. S is ideal but for a stranger, an item of level 0, at rank {rank}; M has two "
-        f"items of level 2 before the three of level 3. S and M at α = {alpha:g}: {values}.",
+        f"items of level 2 before the three of level 3. S and M at β = {alpha:g}: {values}.",
     )
 
 
 def _first(alpha: float) -> int:
-    """The smallest rank of the stranger at which every metric prefers S."""
+    """Return the smallest rank of the stranger at which every metric prefers S."""
     judged = {rank: judge(rank, alpha) for rank in range(1, 11)}
     return min(rank for rank, (s, m) in judged.items() if all(_better(s[name], m[name]) == "S" for name in METRICS))
 

@@ -1,10 +1,8 @@
-"""Figures of chapter 13: mistakes that AP cannot tell apart, H-rank in pieces, and what α weighs."""
+"""Figures of chapter 13: mistakes that AP cannot distinguish, a tree, and H-rank in pieces."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
@@ -16,15 +14,15 @@ from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
 from rankedu.proofs.hierarchical import certificate
 
-#: One colour a level, from nothing in common to the same leaf.
+#: One colour per level, from nothing in common to the same leaf.
 COLOURS = (style.RED, style.ORANGE, style.SKY, style.POSITIVE)
-#: What is ranked for the query "Lada #2" in Fig. 2 and 3, with its level.
+#: The items that are ranked for the query "Lada #2" in Fig. 2 and 3, with their levels.
 CARS = {"Lada #2": 3, "Lada #9": 2, "Prius #4": 1, "a lorry": 0}
 
 
 @paper_figure("HAPPIER Fig. 1")
 def equal_ap() -> Figure:
-    """Two rankings of glyphs with the same AP: one errs among kin, the other among strangers."""
+    """Draw two rankings with the same AP, one with mild mistakes and one with severe mistakes."""
     query, images, listed = study.glyph_rankings()
     figure, axes = style.figure(width=7.6, height=2.7)
     _pictures.draw_row(axes, query[None], [0], [_pictures.QUERY], x=-1.35, y=0.36)
@@ -43,14 +41,14 @@ def equal_ap() -> Figure:
     return style.describe(
         figure,
         f"A query, the letter {study.QUERY}, and two rankings of the same fifteen pictures, each framed in the colour "
-        "of its level, which stands below. Five are of level 3, the same letter in other faces, at ranks 1, 2, "
+        "of its level, which is written below. Five are of level 3, the same letter in other faces, at ranks 1, 2, "
         f"3, 5 and 7 in both. {'. '.join(facts)}.",
     )
 
 
 @paper_figure("HAPPIER Fig. 2")
 def concept_tree() -> Figure:
-    """A tree of concepts, and what it makes of an inversion."""
+    """Draw a tree of concepts, and the cost of an inversion in it."""
     figure, (left, right) = style.figure(1, 2, width=7.6, height=3.3, width_ratios=(1.25, 1))
     _tree(left)
     orders = ("Lada #2", "Lada #9", "Prius #4", "a lorry"), ("Lada #9", "Lada #2", "Prius #4", "a lorry")
@@ -100,14 +98,14 @@ def _tree(axes: Axes) -> None:
 
 
 def _pale(colour: str) -> tuple[float, ...]:
-    """A colour light enough to be written on."""
+    """Return a colour that is light enough to be written on."""
     return tuple(1 - 0.35 * (1 - value) for value in to_rgb(colour))
 
 
 def draw_tile(
     axes: Axes, x: float, y: float, text: str, level: int, *, height: float = 0.6, width: float = 1.0
 ) -> None:
-    """One item of a ranking, in the colour of its level; hatched if it has nothing in common with the query."""
+    """Draw one item of a ranking in the colour of its level, hatched if it has nothing in common with the query."""
     box = (x + 0.03, y), width - 0.06, height
     tile = Rectangle(*box, facecolor=_pale(COLOURS[level]), edgecolor=COLOURS[level], linewidth=1.2, antialiased=False)
     axes.add_patch(tile)
@@ -118,7 +116,7 @@ def draw_tile(
 
 @paper_figure("HAPPIER Fig. 3")
 def two_inversions() -> Figure:
-    """H-rank of the item that was overtaken, put together from what it shares with the items above it."""
+    """Draw H-rank of the overtaken item as the sum of what it shares with the items above it."""
     figure, axes = style.figure(2, 1, width=7.2, height=3.9)
     facts = []
     rankings = ("Lada #9", "Lada #2", "Prius #4"), ("Prius #4", "Lada #2", "Lada #9")
@@ -151,7 +149,7 @@ FIVE = {"A": 2, "B": 3, "C": 0, "D": 1, "E": 3}
 
 
 def nested_ranks() -> Figure:
-    """H-rank as a sum of ordinary ranks in ever smaller sets."""
+    """Draw H-rank as a sum of ordinary ranks in ever smaller sets."""
     proof = certificate(list(FIVE.values()), range(1, 6))
     figure, axes = style.figure(width=7.0, height=3.7)
     rows = 4
@@ -179,25 +177,4 @@ def nested_ranks() -> Figure:
         f"Five items from rank 1 to 5 with the relevances {list(FIVE.values())}. Below them their ranks within the "
         "sets of relevance 1, 2 and 3 or more, which become smaller from row to row; columns add up to the H-rank. "
         f"{facts}.",
-    )
-
-
-def weights_by_alpha(counts: Sequence[int] = (1000, 100, 10)) -> Figure:
-    """Which level's AP weighs how much in H-AP, by α."""
-    alphas = np.geomspace(0.1, 20, 200)
-    shares = np.array([study.level_weights(counts, alpha) for alpha in alphas]).T
-    figure, axes = style.figure(width=6.6, height=3.5)
-    axes.stackplot(alphas, shares, colors=[_pale(colour) for colour in COLOURS[1:]], edgecolor=style.BLACK)
-    names = ("level 1, the coarsest", "level 2", "level 3, the leaves")
-    for name, height in zip(names, (0.13, 0.46, 0.83), strict=True):
-        axes.text(0.13, height, f"AP of {name}", va="center")
-    axes.axvline(1, color=style.BLACK, linestyle=":", linewidth=1.5)
-    axes.set(xscale="log", xlim=(0.1, 20), ylim=(0, 1), xlabel="exponent α", ylabel="share in H-AP")
-    style.xticks(axes, (0.1, 0.3, 1, 3, 10))
-    weights = {a: study.level_weights(counts, a) for a in (0.1, 1, 3, 10)}
-    facts = [f"α = {a:g}: {', '.join(f'{share:.2f}' for share in shares)}" for a, shares in weights.items()]
-    return style.describe(
-        figure,
-        f"Share of AP of levels 1, 2 and 3 in H-AP, stacked, against α on a logarithmic axis, for {counts[0]}, "
-        f"{counts[1]} and {counts[2]} items at these levels. {'; '.join(facts)}. The leaves take all as α grows.",
     )

@@ -1,8 +1,7 @@
-"""Chapter 13, computed: four metrics of a ranking by levels, where they disagree, and what H-AP costs."""
+"""Compute what chapter 13 shows: four metrics of a ranking by levels, and the order that a relevance makes."""
 
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
 from itertools import combinations, permutations
 from typing import NamedTuple
 
@@ -11,7 +10,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rankbook.kit.timing import in_turns
 from rankedu import reference
 from rankedu.hierarchy import levels as common_levels
 from rankedu.hierarchy import relevance
@@ -20,19 +18,19 @@ from rankedu.proofs.hierarchical import certificate
 from ranklab.datasets.glyphs import UnicodeGlyphs
 
 METRICS = ("AP", "H-AP", "ASI", "NDCG")
-#: The query's character and three circles of kin around it; the number is how many pictures of each are ranked.
+#: The character of the query, and the characters of the ranked pictures in two orders.
 QUERY = "é"
 MILD = "éééèéêéëEgAmЖβ→"
 SEVERE = "éééЖéβéèêëEgAm→"
 
 
 def order_of(length: int) -> Tensor:
-    """Scores of a list that is written down from rank 1 to rank n."""
+    """Return scores for a list that is written down from rank 1 to rank n."""
     return torch.arange(length, 0, -1, dtype=torch.float64)
 
 
 def measure(listed: Sequence[int] | Tensor, alpha: float = 1.0, n_levels: int = 3) -> dict[str, Tensor]:
-    """AP of the leaves, H-AP, ASI and NDCG of rankings, given as levels from rank 1 to rank n; shape (..., n)."""
+    """Return AP of the leaves, H-AP, ASI and NDCG of rankings, given as levels from rank 1 to rank n; (..., n)."""
     levels = torch.as_tensor(listed)
     scores = order_of(levels.shape[-1]).expand(levels.shape)
     graded = relevance(levels, alpha, n_levels=n_levels)
@@ -45,7 +43,7 @@ def measure(listed: Sequence[int] | Tensor, alpha: float = 1.0, n_levels: int = 
 
 
 def glyph_rankings() -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
-    """The query's picture, the pictures of the two rankings (2, 15, 32, 32) and their levels, found from the labels."""
+    """Return the query's picture, the pictures of both rankings (2, 15, 32, 32) and their levels, from the labels."""
     data = UnicodeGlyphs("all", characters=set(QUERY + MILD))
     name, path = data.names[2], data.labels
     of = {character: (path[:, 2] == name.index(character)).nonzero()[:, 0].tolist() for character in set(MILD)}
@@ -60,7 +58,7 @@ def glyph_rankings() -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
 
 
 def level_weights(counts: Sequence[int], alpha: float) -> npt.NDArray[np.float64]:
-    """How much AP of level 1, …, L weighs in H-AP with Eq. 4 for so many items of each level; sums to 1."""
+    """Return the weights of the APs of level 1, …, L in H-AP with Eq. 4, for these numbers of items; they sum to 1."""
     size = np.array(counts, dtype=float)
     near = size[::-1].cumsum()[::-1]
     rel = (np.arange(1, len(size) + 1) / len(size)) ** alpha / size
@@ -68,39 +66,14 @@ def level_weights(counts: Sequence[int], alpha: float) -> npt.NDArray[np.float64
     return np.asarray(weight / weight.sum())
 
 
-def h_ap_by_pairs(listed: Tensor) -> Tensor:
-    """H-AP by its definition, pair by pair, for relevances from rank 1 to rank n: quadratic."""
-    above = torch.minimum(listed[:, None], listed).tril()
-    return (above.sum(1) / torch.arange(1, len(listed) + 1)).sum() / listed.sum()
-
-
-def time_both(sizes: Sequence[int], n_levels: int = 3, repeats: int = 5) -> npt.NDArray[np.float64]:
-    """Milliseconds of the definition and of the nested sets, medians; shape (len(sizes), 2)."""
-    generator = torch.Generator().manual_seed(0)
-    table = []
-    for n in sizes:
-        rel, scores = torch.randint(0, n_levels + 1, (n,), generator=generator).double() / n_levels, order_of(n)
-        ways = {"pairs": partial(h_ap_by_pairs, rel), "nested": partial(hierarchical_average_precision, scores, rel)}
-        table.append([1000 * taken for taken in in_turns(ways, repeats, warm_up=1).values()])
-    return np.array(table)
-
-
 def all_orders(counts: Sequence[int] = (2, 2, 2, 2)) -> Tensor:
-    """Every distinct order of items with so many of level 0, 1, …, from rank 1 to rank n; one a row."""
+    """Return every distinct order of items, counts[l] of level l, from rank 1 to rank n; one order per row."""
     levels = [level for level, count in enumerate(counts) for _ in range(count)]
     return torch.tensor(sorted(set(permutations(levels))))
 
 
-def opposed(counts: Sequence[int] = (2, 2, 2, 2), alpha: float = 1.0) -> dict[tuple[str, str], float]:
-    """Share of the pairs of rankings of which one metric prefers the first, the other the second."""
-    values = {name: np.round(v.numpy(), 9) for name, v in measure(all_orders(counts), alpha, len(counts) - 1).items()}
-    upper = np.triu_indices(len(next(iter(values.values()))), 1)
-    prefers = {name: np.sign(np.subtract.outer(v, v)[upper]).astype(np.int8) for name, v in values.items()}
-    return {(a, b): float((prefers[a] * prefers[b] < 0).mean()) for a, b in combinations(values, 2)}
-
-
 def swaps(counts: Sequence[int] = (2, 2, 2, 2), alpha: float = 1.0) -> dict[str, tuple[float, int]]:
-    """Of swaps that put the nearer of two neighbours first: the share that a metric misses, and how many it minds."""
+    """Swap two neighbours so that the nearer one is first: share of no change, and number of falls, for each metric."""
     before = all_orders(counts)
     gained: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in METRICS}
     for place in range(before.shape[1] - 1):
@@ -115,7 +88,7 @@ def swaps(counts: Sequence[int] = (2, 2, 2, 2), alpha: float = 1.0) -> dict[str,
 
 
 class LevelRelevance(NamedTuple):
-    """What Eq. 4, and its monotone variant, give to each level. Made by `level_relevance`."""
+    """The relevance of each level by Eq. 4 and by its monotone variant, as `level_relevance` returns it."""
 
     eq_4: tuple[Fraction, ...]  #: eq_4, monotone: relevance of one item of each level; 0 for a level without items.
     monotone: tuple[Fraction, ...]
@@ -127,10 +100,10 @@ class LevelRelevance(NamedTuple):
 
 
 def level_relevance(counts: Sequence[int], alpha: int = 1) -> LevelRelevance:
-    """Give each level its relevance by Eq. 4, and find where that inverts the order which it promises.
+    """Give each level its relevance by Eq. 4, and find the levels whose order it inverts.
 
     The counts say how many items level 1 (the coarsest), …, L (the leaves) have; alpha is whole, so that all is exact.
-    Beside Eq. 4's relevance stands that of the variant which divides by the number of items at least as near.
+    The monotone variant divides by the number of items at least as near.
     Source: HAPPIER Eq. 4.
 
     >>> found = level_relevance([2, 10])

@@ -1,3 +1,4 @@
+from fractions import Fraction
 from itertools import pairwise, product
 
 import pytest
@@ -5,6 +6,7 @@ import torch
 
 from rankbook.ch13_hierarchical_ap import explorables, figures, study
 from rankbook.kit import style
+from rankedu import reference
 from rankedu.hierarchy import relevance
 from rankedu.metrics import average_precision, average_precision_per_level, hierarchical_average_precision
 
@@ -45,7 +47,17 @@ def test_h_ap_is_the_mean_of_aps_with_these_weights_and_an_inverted_level_has_a_
             torch.testing.assert_close(value, mean)
 
 
-def test_the_price_of_a_swap_lies_between_the_bounds():
+def test_the_cost_of_a_swap_is_between_the_bounds_and_attains_them():
+    def value(*listed):
+        return reference.hierarchical_average_precision(range(len(listed), 0, -1), [Fraction(r) for r in listed])
+
+    for i, low, high in ((2, 1, 3), (3, 1, 3), (5, 1, 3)):
+        for above, gain in ((high, Fraction(high - low, i + 1)), (low, Fraction(high - low, i * (i + 1)))):
+            first = [above] * (i - 1)
+            found = value(*first, high, low) - value(*first, low, high)
+            assert found * (sum(first) + low + high) == gain
+    top = value(0, 1, 0, 1, 1) - value(0, 0, 1, 1, 1)
+    assert (top, value(1, 1, 1, 0, 0) - value(1, 1, 0, 1, 0)) == (Fraction(1, 18), Fraction(1, 12))
     rel = torch.rand(500, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     scores = study.order_of(8).expand(rel.shape)
     before = hierarchical_average_precision(scores, rel) * rel.sum(1)

@@ -39,7 +39,7 @@ _turn = Control(tuple(range(0, 180, 6)), tuple(range(0, 180, 36)), 36, "turn the
 )
 @explorable(start=_start, turn=_turn)
 def permutahedron_solid(start: Ranks, turn: float) -> Figure:
-    """Four items: the proof of Theorem 1 walks down the edges of the permutahedron, one swap an edge."""
+    """Four items: the proof of Theorem 1 walks down the edges of the permutahedron, one swap per edge."""
     proof = certificate(SOLID_SCORES, start)
     path, costs = walk(proof)
     figure, left, right = _panels(7.4, 4.8, (0.085, 0.02, 0.565, 0.96), (0.66, 0.02, 0.33, 0.96))
@@ -89,7 +89,7 @@ def _panels(width: float, height: float, left: Box, right: Box) -> tuple[Figure,
 
 
 def _few_colours(pixels: Any, _dpi: float) -> tuple[Array, int, int]:
-    """Sixteen levels a channel: nobody sees it, and the frames of the static book weigh half as much."""
+    """Keep sixteen levels per channel, which is invisible and halves the weight of the book's frames."""
     return np.round(pixels * 15) / 15, 0, 0
 
 

@@ -123,7 +123,7 @@ def swap_path(start: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Figure:
     for step, swap in enumerate(proof.swaps):
         above.text(step + 0.5, swap.rank + 0.5, decimal(swap.gain), ha="center", va="center", fontsize=11, bbox=tag)
     above.set(ylim=(len(start) + 0.5, 0.5), yticks=range(1, len(start) + 1), ylabel="rank")
-    above.set_title("who saves what by changing places", loc="left")
+    above.set_title("what each exchange saves", loc="left")
     below.step(steps, [float(value) for value in values], where="mid", color=style.BLACK)
     for step, value in zip(steps, values, strict=True):
         below.text(step, float(value) + 0.08, decimal(value), ha="center", fontsize=11)
@@ -132,7 +132,7 @@ def swap_path(start: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Figure:
     gains = _listed([decimal(swap.gain) for swap in proof.swaps])
     return style.describe(
         figure,
-        f"Five lines, one an item, run from the starting ranks {_listed(proof.permutation)} to the final ranks "
+        f"Five lines, one per item, run from the starting ranks {_listed(proof.permutation)} to the final ranks "
         f"{_listed(proof.target)}. They cross {len(proof.swaps)} times, always between neighbours, and each crossing "
         f"carries what it saves: {gains}. Below, the objective falls in the same steps from {decimal(values[0])} to "
         f"{decimal(values[-1])}.",
@@ -201,7 +201,7 @@ def solid_corners(turn: float = 52) -> Figure:
             if [item for item, (before, after) in enumerate(ranks) if before != after] == [*pair]:
                 width, line = (3.0, "-") if edge in front else (1.0, ":")
                 axis.plot(x[[*edge]], z[[*edge]], line, color=color, linewidth=width, zorder=width)
-    axis.legend(title="who changes places,\nand the price", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    axis.legend(title="items that change\nplaces, and the price", loc="center left", bbox_to_anchor=(1.0, 0.5))
     return style.describe(
         figure,
         f"A truncated octahedron with {len(SOLID_RANKS)} corners, {len(edges)} edges and {len(solid()[1])} faces, "

@@ -10,14 +10,6 @@ from rankbook.kit import style
 from rankedu.proofs.rearrangement import certificate
 
 
-def test_the_two_sums_agree_and_the_two_vectors_do_not():
-    y = torch.tensor([float(score) for score in study.SCORES], dtype=torch.float64)
-    ranks, order = rankedu.rank(y), y.argsort(descending=True)
-    eq_12, eq_13 = (y * ranks).sum(), (y[order] * torch.arange(1, 6)).sum()
-    assert eq_12.item() == pytest.approx(eq_13.item(), abs=1e-12)
-    assert (y * (order + 1)).sum() > eq_12 + 1, "argsort is not the rank"
-
-
 def test_the_solid_is_the_permutahedron_of_four_and_edges_that_exchange_the_same_items_have_one_price():
     edges, facets, _ = study.solid()
     corners, scores = np.array(study.SOLID_RANKS), np.array(study.SOLID_SCORES, dtype=float)

@@ -11,6 +11,7 @@ from drawn import refused
 from rankbook.ch03_ranking_is_a_solver.all_permutations import exhaustive
 from rankbook.ch03_ranking_is_a_solver.lemma import two_element_lemma
 from rankedu import reference
+from rankedu.proofs.rearrangement import certificate
 
 
 def dot(scores, ranks):
@@ -30,6 +31,16 @@ def test_all_permutations_of_tied_scores(scores, count):
     distinct = exhaustive(len(scores))
     assert distinct.holds and distinct.certified == distinct.permutations == factorial(len(scores))
     assert distinct.minimisers == (tuple(reference.rank(distinct.scores)),)
+
+
+def test_the_value_of_a_certificate_is_both_sums():
+    for ranks in permutations((1, 2, 3, 4)):
+        proof = certificate([F(7, 10), 1, -1, F(7, 10)], ranks)
+        order = [ranks.index(place) for place in (1, 2, 3, 4)]
+        by_item = sum(score * rank for score, rank in zip(proof.scores, ranks, strict=True))  # Eq. 12
+        by_rank = sum(proof.scores[item] * place for place, item in enumerate(order, 1))  # Eq. 13
+        assert proof.start_value == by_item == by_rank
+        assert proof.target == tuple(reference.rank(proof.scores)), "the ranks, and not the order"
 
 
 def test_two_element_lemma():

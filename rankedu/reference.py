@@ -446,7 +446,7 @@ def happier(y, rel, cosines, label, weight=0.1):
     return (1 - weight) * happier_loss(y, rel) + weight * clustering_loss(cosines, label)
 
 
-# ------------------------------------------------------- since then: chapter 17 of the book
+# ------------------------------------------ later and related losses: chapters 17 to 20 of the book
 # dL/dy = -P'(y) g of what comes in, g: the solver's Jacobian is minus the identity                  Sahoo et al., 2023
 
 

@@ -112,7 +112,7 @@ class RecallAtKSurrogateLoss(RankLoss):
     Notes
     -----
     Cost, ties and gradient as :class:`APLoss`. It is not a bound, because an item at rank k + 1 counts in part. A query
-    that is left in its own list takes rank 1 from the relevant items. Explained in chapter 17.
+    that is left in its own list takes rank 1 from the relevant items. Explained in chapter 18.
 
     Examples
     --------

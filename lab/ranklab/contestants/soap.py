@@ -16,7 +16,7 @@ class SOAPLoss(nn.Module):
 
     ``labels``, int of shape (N,), are the classes of the training set; ``gamma`` in (0, 1] is the weight of the newest
     ranks, of which 1 remembers nothing. Keeps 2 N numbers for each item of the largest class. Raises ValueError for
-    a temperature or a gamma out of range. Explained in chapter 17.
+    a temperature or a gamma out of range. Explained in chapter 20.
 
     >>> loss = SOAPLoss(torch.tensor([0, 0, 1, 1]), temperature=0.1)
     >>> embeddings = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, -1.0]], requires_grad=True)

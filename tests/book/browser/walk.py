@@ -11,11 +11,15 @@ from urllib.parse import unquote, urlsplit
 
 import pace as paces
 from tools.notebooks import pairs
-from tools.site import reading
+from tools.site import moved, reading
 from tools.site.explorables import markup, write_frames
 
 HTML = pairs.ROOT / "book" / "_build" / "html"
-PAGES = sorted(str(path.relative_to(HTML)) for path in HTML.rglob("*.html") if "_static" not in path.parts)
+PAGES = sorted(
+    str(path.relative_to(HTML))
+    for path in HTML.rglob("*.html")
+    if "_static" not in path.parts and path.relative_to(HTML).with_suffix("").as_posix() not in moved.MOVED
+)
 SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 375, "height": 812}}
 #: Bytes that a page may weigh, everything that it fetches counted as it lies on the disk, uncompressed.
 FRONT, OTHER = 1_300_000, 3_000_000

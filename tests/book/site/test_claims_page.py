@@ -293,4 +293,4 @@ def test_every_arm_that_is_done_stands_in_the_list_with_its_search_and_its_prese
     assert listed["Identity"] == ("10", *expected) and rows[0][2:] == ["mAP@R", "mAP@R, preset", "R@1", "R@1, preset"]
     _, mapr, mapr_preset, r1, r1_preset = listed["Identity"]
     _, recall_mapr, _, recall_r1, _ = listed["RaMBO log"]
-    assert mapr < mapr_preset < recall_mapr and r1 < r1_preset < recall_r1, "chapter 17 and the protocol say so"
+    assert mapr < mapr_preset < recall_mapr and r1 < r1_preset < recall_r1, "the protocol says so"

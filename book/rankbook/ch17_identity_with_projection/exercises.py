@@ -1,4 +1,4 @@
-"""Chapter 17: identity's gradient."""
+"""The exercise of chapter 17: the step of identity with std."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from rankedu import reference
 
 
 def identity_step(scores, incoming):
-    """The step of descent, with mean and length taken out."""
+    """Return the step of descent, with mean and length removed."""
     return -np.array(reference.identity_gradient(scores.tolist(), incoming.tolist(), "std"))
 
 
@@ -24,14 +24,14 @@ def _centred(values):
 
 EXERCISES = (
     Exercise(
-        "identity_step(scores, incoming): the step of descent that identity with mean and length taken out gives, for "
-        "the gradient by the ranks that comes in; one entry for each score.",
+        "identity_step(scores, incoming): the step of descent that identity gives with the projection std, for "
+        "the gradient of the ranks that comes in; one entry per score.",
         identity_step, _steps, [
             (lambda y, g: -identity_step(y, g),
-             "goes the wrong way: descent adds the projected gradient, for a larger score has a smaller rank"),
-            (lambda y, g: _centred(g), "takes the mean out and leaves the length in"),
+             "goes the wrong way: a larger score has a smaller rank, so descent adds the projected gradient"),
+            (lambda y, g: _centred(g), "removes the mean and leaves the length"),
             (lambda y, g: (g - (g @ y) / (y @ y) * y) / np.linalg.norm(y),
-             "takes the length out and leaves the mean in"),
+             "removes the length and leaves the mean"),
             (lambda y, g: identity_step(y, g) * np.linalg.norm(_centred(y)), "forgets to divide by the length"),
         ],
     ),

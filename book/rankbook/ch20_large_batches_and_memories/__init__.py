@@ -1,0 +1,1 @@
+"""Chapter 20, Large batches and memories."""

@@ -1,0 +1,40 @@
+"""Pages that have moved: at the old address a short page leads to the new one, and so do the old places on it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+#: Old page → (new page, and where a place of the old page is now).
+MOVED = {
+    "chapters/17_since_then": (
+        "chapters/17_identity_with_projection",
+        {
+            "sec-17-recall": "18_recall_and_ndcg_losses.html#sec-18-recall",
+            "sec-17-lambda": "18_recall_and_ndcg_losses.html#sec-18-lambda",
+            "sec-17-suprank": "18_recall_and_ndcg_losses.html#sec-18-suprank",
+            "sec-17-soft": "19_differentiable_sorting.html#sec-19-soft",
+            "sec-17-soap": "20_large_batches_and_memories.html#sec-20-soap",
+        },
+    )
+}
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>This page has moved</title>
+<noscript><meta http-equiv="refresh" content="0; url={new}"></noscript>
+<script>const places = {places}; location.replace(places[location.hash.slice(1)] ?? "{new}" + location.hash)</script>
+</head><body><main><h1>This page has moved</h1><p><a href="{new}">Go to its new address</a>.</p></main></body></html>
+"""
+
+
+def write(app: Any, error: Exception | None) -> None:
+    """Write a page at every old address."""
+    if error or app.builder.name != "html":
+        return
+    for old, (new, places) in MOVED.items():
+        text = _PAGE.format(new=f"{Path(new).name}.html", places=json.dumps(places))
+        Path(app.outdir, f"{old}.html").write_text(text, encoding="utf-8")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Make this module a Sphinx extension."""
+    app.connect("build-finished", write)
+    return {"parallel_read_safe": True, "parallel_write_safe": False}

@@ -43,8 +43,8 @@ def places(shift: float, lam: float, weight: float) -> Tensor:
 @goal(
     "Find the shift at which APC is largest.",
     lambda at: at.apc > at.apc_best - 1e-9,
-    "At a shift of {shift:g} APC is {apc:.2f}; mAP is {map:.2f} at every shift. APC does not reach 1, for the mistakes "
-    "within the classes remain.",
+    "At a shift of {shift:g} APC is {apc:.2f}; mAP is {map:.2f} at every shift. APC does not reach 1, because the "
+    "mistakes within the classes remain.",
 )
 @goal(
     "Let a step raise the badgers as a whole, by five places or more.",
@@ -55,14 +55,14 @@ def places(shift: float, lam: float, weight: float) -> Tensor:
 @goal(
     "Let nothing move at all.",
     lambda at: not at.moving,
-    "The pushes of AP are small: with λ = {lam:g} no score overtakes another within the step. It takes a larger λ.",
+    "The pushes of AP are small. With λ = {lam:g} no score overtakes another within the step, so a larger λ is needed.",
 )
 @explorable(
     shift=slider(-0.2, 0.6, default=0.0, steps=41, stops=9, label="shift of the badger scores"),
     lam=Control(LAMS, (1.0, 2.0, 5.0, 10.0, 100.0), 10.0, None, "{:g}".format),
 )
 def two_classes(shift: float, lam: float) -> Figure:
-    """One list a class (mAP) or one list for all (APC): who is pushed up, who down, on the same scores."""
+    """One list per class (mAP) or one list for all (APC): which scores a descent step raises and lowers."""
     by_class, one = measure(shift)
     mean = sum(by_class) / 2
     figure, axes = style.figure(2, 1, width=6.0, height=4.8, sharex=True)

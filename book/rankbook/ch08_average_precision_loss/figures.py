@@ -1,4 +1,4 @@
-"""Figures of chapter 8: how hard each positive is pushed, two lists and one, and the stopped gradient."""
+"""Figures of chapter 8: how hard each relevant item is pushed, and two lists or one."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from rankbook.ch08_average_precision_loss import study
 from rankbook.kit import style
 from rankbook.kit.ranks import Array
 from rankedu.metrics import average_precision
@@ -21,28 +20,32 @@ RELEVANT = ((True, True), (True, True), (False, False), (False, False), (False, 
 
 
 def push_by_place(places: Sequence[int] = (1, 3, 10), most: int = 100) -> Figure:
-    """How hard AP and the logarithmic recall loss push a positive, by the number of negatives above it."""
+    """How hard AP and the logarithmic recall loss push a relevant item, by the number of irrelevant ones above it."""
     r = np.arange(0, most + 1)
     figure, axes = style.figure(height=4.0)
-    axes.plot(1 + r, 1 / (1 + r), "--", color=style.BLACK, label="recall, log: any positive")
+    axes.plot(1 + r, 1 / (1 + r), "--", color=style.BLACK, label="recall, log: any relevant item")
     facts = []
     for k, colour, marker in zip(places, (style.BLUE, style.GREEN, style.PURPLE), "osD", strict=True):
         push = k / (k + r) ** 2
-        axes.plot(1 + r, push, color=colour, marker=marker, markevery=0.12, markersize=6, label=f"AP: positive no. {k}")
-        facts.append(f"no. {k} from {push[0]:.2g} without negatives to {push[-1]:.2g} below {most} of them")
-    axes.set(xscale="log", yscale="log", xlabel="1 + negatives above", ylabel="push $dL/d\\mathbf{rk}$, times |rel|")
+        axes.plot(
+            1 + r, push, color=colour, marker=marker, markevery=0.12, markersize=6, label=f"AP: relevant item no. {k}"
+        )
+        facts.append(f"no. {k} from {push[0]:.2g} with no irrelevant item above to {push[-1]:.2g} with {most}")
+    axes.set(
+        xscale="log", yscale="log", xlabel="1 + irrelevant items above", ylabel="push $dL/d\\mathbf{rk}$, times |rel|"
+    )
     style.xticks(axes, (1, 2, 5, 10, 20, 50, 100))
     axes.legend(loc="lower left")
     return style.describe(
         figure,
-        "Push of a positive against one plus the number of negatives above it, both axes logarithmic. Under the "
+        "Push of a relevant item against one plus the number of irrelevant ones above it, both logarithmic. Under the "
         f"logarithmic recall loss it falls from 1 to {1 / (1 + most):.2g}, in proportion to 1/(1 + r). Under AP it "
-        f"depends on the place among the positives and falls like the square in the end: {'; '.join(facts)}.",
+        f"depends on the place among the relevant items and falls like the square in the end: {'; '.join(facts)}.",
     )
 
 
 def two_lists_and_one() -> Figure:
-    """The same scores as one list a class, and as a single list."""
+    """The same scores as one list per class, and as a single list."""
     scores, relevant = np.array(SCORES), np.array(RELEVANT)
     figure, axes = style.figure(width=7.2, height=2.9)
     facts = []
@@ -54,13 +57,13 @@ def two_lists_and_one() -> Figure:
     value = _strip(axes, 0, *one, [name[0].upper() for name in CLASSES for _ in SCORES])
     axes.text(-0.15, 0, f"one list\nAPC = {value:.2f}", ha="right", va="center")
     axes.set(xlim=(-1.75, 10.1), ylim=(-0.75, 2.55))
-    axes.text(5, -0.7, "rank 1 stands at the left; hatched = irrelevant", ha="center", va="center")
+    axes.text(5, -0.7, "rank 1 is at the left; hatched = irrelevant", ha="center", va="center")
     axes.axis("off")
     return style.describe(
         figure,
         "Three rows of tiles, best score first; each tile names its class and score. "
-        f"{'; '.join(facts)}: all relevant tiles stand first. In the single list of both classes the three irrelevant "
-        f"foxes, 0.60 to 0.40, stand before the two relevant badgers, 0.35 and 0.25: APC {value:.2f}.",
+        f"{'; '.join(facts)}: all relevant tiles come first. In the single list of both classes the three irrelevant "
+        f"foxes, 0.60 to 0.40, come before the two relevant badgers, 0.35 and 0.25: APC {value:.2f}.",
     )
 
 
@@ -75,19 +78,3 @@ def _strip(axes: Axes, height: float, y: Array, relevant: npt.NDArray[np.bool_],
         text = axes.text(place + 0.47, height, f"{names[i]}\n.{round(100 * y[i]):02d}", ha="center", va="center")
         text.set_bbox({"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1})
     return float(average_precision(torch.from_numpy(y[None]), torch.from_numpy(relevant[None])))
-
-
-def stopped_or_not() -> Figure:
-    """AP on new lists with and without the gradient through the ranks among the positives, over λ."""
-    figure, axes = style.figure(height=3.8)
-    looks = {"rk⁺ stopped": (style.ORANGE, "o", "-"), "both ranks": (style.PURPLE, "s", "--")}
-    keys = ("color", "marker", "linestyle")
-    facts = study.stopped_or_not().draw(axes, {arm: dict(zip(keys, look, strict=True)) for arm, look in looks.items()})
-    axes.set(xlabel="λ", ylabel="AP, new lists", ylim=(0.48, 0.62))
-    style.xticks(axes, study.LAMS)
-    axes.legend(loc="lower left")
-    return style.describe(
-        figure,
-        "AP on lists that were not trained on, against λ, each at the rate that does best: the mean of twelve starts, "
-        f"with 95 % intervals. {'. '.join(facts)}.",
-    )

@@ -32,14 +32,14 @@ def all_metrics(scores: Tensor, gains: Tensor = GAINS) -> dict[str, float]:
     "Raise AP while NDCG falls.",
     lambda at: at.ap > at.ap_before and at.ndcg < at.ndcg_before,
     "With {item} at {score:g}, AP is {ap:.2f} instead of {ap_before:.2f} and NDCG {ndcg:.2f} instead of "
-    "{ndcg_before:.2f}. D overtook an irrelevant item, which both like, and B, which is more relevant than D. AP does "
-    "not see the second: for it the two are alike.",
+    "{ndcg_before:.2f}. D overtook an irrelevant item, which both like, and B, which is more relevant than D. For AP "
+    "both are just relevant, so it ignores the second move.",
 )
 @goal(
     "Raise P@3 while r@1 and mAP@R stay as they are.",
     lambda at: at.p_at_3 > at.p_at_3_before and at.r_at_1 == at.r_at_1_before and at.map_at_r == at.map_at_r_before,
-    "A second relevant item came in among the first three. r@1 looks at the first place alone, and mAP@R at as many as "
-    "there are relevant items, two.",
+    "A second relevant item came in among the first three. r@1 depends only on the first place, and mAP@R on the "
+    "first two, because two items are relevant.",
 )
 @goal(
     "Find the highest AP that one move can give. Two items can do it.",
@@ -80,7 +80,7 @@ def _told(metrics: dict[str, float], when: str = "") -> dict[str, float]:
 
 
 def _change(before: float, now: float) -> str:
-    """How a value compares with that of the untouched scores."""
+    """How a value compares with its value for the untouched scores."""
     if abs(now - before) < 1e-9:
         return "as before"
     return f"{'up' if now > before else 'down'} from {before:.2f}"
@@ -107,7 +107,7 @@ def _score_axis(axes: Axes, scores: Tensor, moved: int) -> None:
 
 
 def _bars(axes: Axes, before: dict[str, float], now: dict[str, float]) -> None:
-    """One track a metric, from 0 to 1 (Spearman's from −1), the old value hollow and the new one solid."""
+    """One track per metric, from 0 to 1 (Spearman's from −1), the old value hollow and the new one solid."""
     for row, (name, value) in enumerate(now.items()):
         y, low = -row, -1.0 if name == "Spearman" else 0.0
         start, end = ((v - low) / (1 - low) for v in (before[name], value))

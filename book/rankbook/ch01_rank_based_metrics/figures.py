@@ -12,9 +12,9 @@ from rankbook.kit import style
 from rankedu.metrics import average_precision, ndcg, precision_at_k, recall_at_k
 from rankedu.ranks import rank
 
-#: Eight photographs, the first three relevant, in the eyes of three models: how far each score lies on the right side
-#: of 0. Model B has the margins of model A in another order; model C is model B, surer of three easy negatives.
-MARGINS = {
+#: Eight photographs, the first three relevant: how certain three models are, negative for mistakes. Model B has
+#: the numbers of model A in another order, and model C is twice as certain of three easy photographs as model B.
+CERTAINTY = {
     "A": (2.7, 2.4, 2.1, -1.8, -1.5, 0.3, 0.6, 0.9),
     "B": (0.9, 0.6, 0.3, -1.8, -1.5, 2.1, 2.4, 2.7),
     "C": (0.9, 0.6, 0.3, -1.8, -1.5, 4.2, 4.8, 5.4),
@@ -30,7 +30,7 @@ GAINS = torch.tensor([0.0, 3.0, 0.0, 1.0, 0.0], dtype=torch.float64)
 def models() -> tuple[dict[str, Tensor], Tensor]:
     """The scores of the models, by name, and the relevance of the items."""
     sign = torch.tensor([1.0] * 3 + [-1.0] * 5, dtype=torch.float64)
-    return {name: sign * torch.tensor(margins, dtype=torch.float64) for name, margins in MARGINS.items()}, sign > 0
+    return {name: sign * torch.tensor(numbers, dtype=torch.float64) for name, numbers in CERTAINTY.items()}, sign > 0
 
 
 def same_cross_entropy() -> Figure:
@@ -66,7 +66,7 @@ def same_cross_entropy() -> Figure:
 
 
 def draw_score_axis(axes: Axes, labels: float) -> None:
-    """Scores from 0 to 1 at height 0, for items to stand on; numbers at the height of the labels."""
+    """Scores from 0 to 1 at height 0, for items; numbers at the height of the labels."""
     axes.plot([0, 1], [0, 0], color=style.GREY, linewidth=1.5, zorder=1)
     for tick in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
         axes.plot([tick], [0], marker="|", markersize=7, color=style.GREY, zorder=1)
@@ -121,7 +121,7 @@ def precision_recall_staircase() -> Figure:
     return style.describe(
         made,
         f"A ranking of ten items with relevant ones at ranks {', '.join(str(d) for d in depth[at])}. Below it, "
-        "precision against the share of relevant items found. Over each relevant item stands a bar a quarter wide and "
+        "precision against the share of relevant items found. Each relevant item has a bar a quarter wide and "
         f"as high as the precision there ({', '.join(f'{p:.2f}' for p in precision[at])}); together the bars "
         f"cover {value:.3f}, the average precision.",
     )
@@ -186,7 +186,7 @@ def tied_orders() -> Figure:
 
 
 def metric_staircases() -> Figure:
-    """AP, NDCG and r@1 as functions of the score of one item, all others held still."""
+    """AP, NDCG and r@1 as functions of the score of one item, while the others do not move."""
     item, relevance = 3, GAINS > 0
     others = [i for i in range(5) if i != item]
     edges = torch.tensor([0.0, *sorted(HOME[others].tolist()), 1.0], dtype=torch.float64)
@@ -211,7 +211,7 @@ def metric_staircases() -> Figure:
     for artist in rows[0].lines + rows[0].texts:
         artist.set_clip_on(False)
     rows[0].set_title(" ", size=16)
-    rows[-1].set_xlabel(f"score of item {NAMES[item]}, the others held still")
+    rows[-1].set_xlabel(f"score of item {NAMES[item]}, the others do not move")
     return style.describe(
         made,
         f"Three staircases over the score of item {NAMES[item]}, from 0 to 1; the steps are where it meets another "

@@ -39,8 +39,8 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
         Paths from root to leaf, ids ≥ 0. A path that ends early is filled up with −1. Shape (n,) is L = 1. Of a table
         of words :func:`rankedu.files.read_labels` and :func:`rankedu.files.number_labels` make them.
     gallery_labels : Tensor of int, shape (g,) or (g, L), optional
-        Paths of the items. Default: ``labels``; then the diagonal compares each item with itself: leave it out with
-        ``where``.
+        Paths of the items. Default: ``labels``; then the diagonal, which compares each item with itself, is to be left
+        out with ``where``.
 
     Returns
     -------
@@ -50,14 +50,12 @@ def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
     Raises
     ------
     ValueError, TypeError
-        For labels that are no integers, another number of dimensions or of levels, another device, ids below −1, or a
-        path that goes on after −1.
+        As :func:`rankedu.labels.check_labels`, and for another number of levels or another device.
 
     Notes
     -----
-    Nothing equals −1, not even −1: an item whose path ends early agrees with others, and with itself, at most to the
-    depth of its own path. A leaf id that two parents use is not a match between them. The time is O(n · g · L), and the
-    memory 10 bytes per pair. Explained in chapter 13.
+    Nothing equals −1, not even −1, so an item whose path ends early agrees with others, and with itself, at most to
+    that depth. A leaf id that two parents use is no match between them. O(n · g · L). Explained in chapter 13.
 
     References
     ----------

@@ -121,8 +121,6 @@ def map_at_r(
     .. math:: \frac{1}{R} \sum_{i \in \mathrm{rel},\, \mathbf{rk}(\mathbf{y})_i \le R}
               \frac{\mathbf{rk}(\mathbf{y}^+)_i}{\mathbf{rk}(\mathbf{y})_i}
 
-    Explained in chapter 1.
-
     Parameters
     ----------
     scores, relevance, where, ties, query
@@ -131,7 +129,7 @@ def map_at_r(
     Returns
     -------
     Tensor, shape (...)
-        In [0, 1]; nan for queries without a relevant item.
+        In [0, 1]; nan for queries without a relevant item. Explained in chapter 1.
 
     Examples
     --------
@@ -147,7 +145,7 @@ def recall_at_k(
 ) -> Tensor:
     """Return 1 if a relevant item is among the k best, else 0 (R@K is the mean over queries, also called hit rate).
 
-    With ties it is a probability. Queries without a relevant item get nan, where Eq. 7 has 0. Explained in chapter 1.
+    With ties it is a probability. Queries without a relevant item get nan, where Eq. 7 has 0.
 
     Parameters
     ----------
@@ -157,7 +155,7 @@ def recall_at_k(
     Returns
     -------
     Tensor, shape (...)
-        In [0, 1]; nan for queries without a relevant item.
+        In [0, 1]; nan for queries without a relevant item. Explained in chapter 1.
 
     References
     ----------
@@ -178,8 +176,6 @@ def recall_share_at_k(
 ) -> Tensor:
     """Compute the share of the relevant items that is among the k best: the recall of information retrieval.
 
-    Explained in chapter 1.
-
     Parameters
     ----------
     scores, relevance, k, where, ties, query
@@ -188,7 +184,7 @@ def recall_share_at_k(
     Returns
     -------
     Tensor, shape (...)
-        In [0, 1]; nan for queries without a relevant item.
+        In [0, 1]; nan for queries without a relevant item. Explained in chapter 1.
 
     Examples
     --------
@@ -205,8 +201,6 @@ def precision_at_k(
 ) -> Tensor:
     """Compute the share of relevant items among the k best, a share of k also where k exceeds n.
 
-    Explained in chapter 1.
-
     Parameters
     ----------
     scores, relevance, k, where, ties, query
@@ -215,7 +209,7 @@ def precision_at_k(
     Returns
     -------
     Tensor, shape (...)
-        In [0, 1]; nan for queries without a relevant item.
+        In [0, 1]; nan for queries without a relevant item. Explained in chapter 1.
 
     References
     ----------
@@ -235,8 +229,6 @@ def r_precision(
 ) -> Tensor:
     """Compute the share of relevant items among the R best, where R is their number; it equals the recall share at R.
 
-    Explained in chapter 1.
-
     Parameters
     ----------
     scores, relevance, where, ties, query
@@ -245,7 +237,7 @@ def r_precision(
     Returns
     -------
     Tensor, shape (...)
-        In [0, 1]; nan for queries without a relevant item.
+        In [0, 1]; nan for queries without a relevant item. Explained in chapter 1.
 
     Examples
     --------
@@ -261,8 +253,6 @@ def reciprocal_rank(
 ) -> Tensor:
     """Compute one over the rank of the best relevant item (MRR is its mean over queries).
 
-    Explained in chapter 1.
-
     Parameters
     ----------
     scores, relevance, where, ties, query
@@ -271,7 +261,7 @@ def reciprocal_rank(
     Returns
     -------
     Tensor, shape (...)
-        In [0, 1]; nan for queries without a relevant item.
+        In [0, 1]; nan for queries without a relevant item. Explained in chapter 1.
 
     Examples
     --------

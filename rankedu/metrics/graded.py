@@ -56,12 +56,9 @@ def ndcg(
 
     Parameters
     ----------
-    scores
-        As for :func:`average_precision`.
-    gains : Tensor, shape (..., n)
-        Finite and ≥ 0, of any dtype; for levels of relevance usually ``2.0**levels - 1``.
-    k, where, ties, query
-        As for :func:`average_precision`; "optimistic" and "pessimistic" order tied items by gain.
+    scores, gains, k, where, ties, query
+        As for :func:`average_precision`, with gains in place of relevance: finite and ≥ 0, of any dtype, for levels of
+        relevance usually ``2.0**levels - 1``. "optimistic" and "pessimistic" order tied items by gain.
 
     Returns
     -------
@@ -178,23 +175,15 @@ def hierarchical_rank(
 
     Parameters
     ----------
-    scores
-        As for :func:`average_precision`.
-    relevance : Tensor, shape (..., n)
-        Finite and ≥ 0, any dtype, e.g. of :func:`rankedu.hierarchy.relevance`.
-    where, ties, query
-        As for :func:`average_precision`; "optimistic" and "pessimistic" order tied items by relevance.
+    scores, relevance, where, ties, query
+        As for :func:`average_precision`, with a relevance that is finite and ≥ 0, of any dtype, such as that of
+        :func:`rankedu.hierarchy.relevance`. "optimistic" and "pessimistic" order tied items by relevance.
 
     Returns
     -------
     Tensor, shape (..., n)
         At most rank(k) · rel(k), which it is if no item above k is less relevant; 0 outside ``where``. With binary
         relevance it is the rank among the relevant items.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`, and for a relevance of another shape, negative or not finite.
 
     References
     ----------
@@ -311,22 +300,14 @@ def average_set_intersection(
 
     Parameters
     ----------
-    scores
-        As for :func:`average_precision`.
-    levels : Tensor of int, shape (..., n)
-        0 is nothing in common with the query.
-    where, ties, query
-        As for :func:`average_precision`; "optimistic" and "pessimistic" order tied items by level.
+    scores, levels, where, ties, query
+        As for :func:`average_precision`, with levels in place of relevance: int, 0 is nothing in common with the query.
+        "optimistic" and "pessimistic" order tied items by level.
 
     Returns
     -------
     Tensor, shape (...)
         In [0, 1], 1 if and only if the ranking is sorted by level; nan for queries without an item of level 1 or more.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As :func:`rankedu.rank`, and for levels of another shape, negative or not integer.
 
     References
     ----------

@@ -44,7 +44,6 @@ def evaluate_retrieval(
     chunk_size: int = 1024,
     device: torch.device | str | None = None,
     progress: bool = True,
-    distributed: bool = False,
 ) -> dict[str, Any]:
     r"""Rank the gallery by similarity for every query, and average the metrics over queries.
 
@@ -56,18 +55,13 @@ def evaluate_retrieval(
         The queries; float16 and bfloat16 are ranked in float32, which keeps their order without ties.
     labels : Tensor, shape (n,), (n, L) or (n, C)
         int: classes, or paths from root to leaf (see :func:`rankedu.hierarchy.levels`); −1 is no label, and fills up
-        paths that end early. :func:`rankedu.files.number_labels` makes them from words.
-        bool: which of C tags an item has; items that share one are relevant to each other.
-    gallery : Tensor, shape (g, dim), optional
+        paths that end early. bool: which of C tags an item has; items that share one are relevant to each other.
+    gallery, gallery_labels : Tensor, shape (g, dim), and as labels, optional
         The items to be ranked. Default: the queries, and no query ranks itself. A gallery that equals the queries, row
         by row and with the same labels, means the same.
-    gallery_labels : Tensor, shape (g,), (g, L) or (g, C), optional
-        Goes with ``gallery``.
-    ids : Tensor of int, shape (n,), optional
+    ids, gallery_ids : Tensor of int, shape (n,) and (g,), optional
         Which item each row is. An item is never its own partner: a query leaves out the item of the gallery with its
         id, and of rows with the same id, for instance from a padded ``DistributedSampler``, only the first counts.
-    gallery_ids : Tensor of int, shape (g,), optional
-        Goes with ``gallery`` and ``ids``.
     where : Tensor of bool, shape (n, g), or callable, optional
         Which items are candidates of which query. A callable gets the numbers of some queries, (q,), and returns their
         rows, (q, g). Default: all.
@@ -79,24 +73,19 @@ def evaluate_retrieval(
         "map@r", "r_precision", "mrr". Of all levels together: "h_ap", "asi", "ndcg", "ndcg@K" (gain :math:`2^l - 1`).
         "recall_at_1" and the like are accepted, too.
     ties : {"expected", "ordinal", "pessimistic", "optimistic"}
-        What items of equal similarity are worth, see :func:`average_precision`. By default the order of the gallery
-        does not matter.
-    alpha : float
-        Exponent of the relevance (Eq. 4), for "h_ap".
-    monotone : bool
-        Use the relevance that never inverts the order of levels (see :func:`rankedu.hierarchy.relevance`), for "h_ap".
+        As for :func:`average_precision`. By default the order of the gallery does not matter.
+    alpha, monotone : float, bool
+        For "h_ap", as for :func:`rankedu.hierarchy.relevance`.
     interval : float, optional
-        Also compute intervals of this level, e.g. 0.95: the variance is that of a bootstrap over the (finest) classes
-        of the queries, since queries of one class are not independent, or over queries if the labels are tags; the
-        form is Wilson's, which is right also where all values are 0 or 1.
+        Also compute intervals of this level, e.g. 0.95, by a bootstrap over the (finest) classes of the queries, since
+        queries of one class are not independent, or over queries if the labels are tags. In Wilson's form, which is
+        right also where all values are 0 or 1.
     chunk_size : int
         Queries in work at a time, at least a tile of up to 256. It changes memory and speed, not the result.
     device : torch.device or str, optional
         Where to compute. Default: where the embeddings are.
     progress : bool
         Show a progress bar when it takes more than two seconds (needs tqdm).
-    distributed : bool
-        No longer possible: gather the embeddings, labels and ids of all processes, then evaluate in one.
 
     Returns
     -------
@@ -120,8 +109,8 @@ def evaluate_retrieval(
     Raises
     ------
     ValueError, TypeError
-        For a row that is not finite (it is named), tensors whose sizes or dtypes do not fit, labels that are no paths
-        or could be paths as well as tags, an unknown metric, or alpha ≤ 0.
+        For a row that is not finite (it is named), tensors that do not fit each other, labels that could be paths as
+        well as tags, an unknown metric, or alpha ≤ 0.
 
     Warns
     -----
@@ -130,13 +119,12 @@ def evaluate_retrieval(
     DuplicateItemsWarning
         Once, if rows have the same id, or, without ids, if the gallery has exact copies of queries.
     InvertedRelevanceWarning, FlatHierarchyWarning
-        Once, if the relevance of "h_ap" inverts the order of levels, or if two levels are the same.
+        Once, if the relevance of "h_ap" inverts the order of levels, or two levels are the same.
 
     Notes
     -----
-    The similarities take O(n · g · dim) time; ranks are counted for few relevant items, else a row is sorted. The
-    memory is a copy of the gallery and ``chunk_size`` · g similarities. The numbers do not depend on how the work is
-    cut, given the same kind of processor and version of torch.
+    The time is O(n · g · dim), and the memory a copy of the gallery and ``chunk_size`` · g similarities. The numbers do
+    not depend on how the work is cut, given the same kind of processor and version of torch.
 
     References
     ----------
@@ -164,8 +152,6 @@ def evaluate_retrieval(
     >>> evaluate_retrieval(embeddings[:4], labels[:4], where=lambda q: ~junk(q), metrics=("ap", "mrr"))["mrr"]
     0.4583333333333333
     """
-    if distributed:
-        raise TypeError("distributed must be False: gather embeddings, labels and ids of all processes, then call")
     wanted = parse(metrics)
     check_choice(similarity, ("cosine", "dot", "euclidean"), name="similarity")
     check_choice(ties, TIES, name="ties")

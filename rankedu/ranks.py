@@ -269,7 +269,7 @@ class Order:
 
     def __call__(self, scores: Tensor) -> Tensor:
         """List the items of each row of checked scores, shape (..., n) int64."""
-        scores, where, last = scores.detach(), self.where, self.last
+        scores, where, last = scores.detach().resolve_neg(), self.where, self.last
         scores = scores.float() if scores.dtype in HALF else scores
         n = scores.shape[-1]
         few = last is None or last.dtype == torch.bool or (last.dtype == torch.int16 and n < 1 << 16)

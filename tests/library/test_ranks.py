@@ -66,3 +66,9 @@ def test_no_order_is_lost():
     every = torch.arange(-(2**15), 2**15, dtype=torch.int32).to(torch.int16).view(torch.float16)
     every = every[~every.isnan()]
     assert torch.equal(rank(every, ties="min"), rank(every.double(), ties="min"))
+
+
+def test_a_view_with_the_negative_bit_is_ranked_as_its_numbers():
+    scores = torch.randn(3, 7, generator=seeded())
+    view = torch.complex(0 * scores, -scores).conj().imag
+    assert view.is_neg() and torch.equal(rank(view), rank(scores))

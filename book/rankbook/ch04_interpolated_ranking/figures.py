@@ -13,12 +13,12 @@ from rankbook.kit.ranks import ranks_of
 from rankbook.kit.relief import EXTENT, SEED, draw_blocks, view
 
 
-@paper_figure("RaMBO Fig. 1")
-def staircase_and_interpolations(weak: float = 0.06, strong: float = 0.3) -> Figure:
+@paper_figure("RaMBO Fig. 1", lam=lambda lam: {"weak": lam / 5, "strong": lam})
+def staircase_and_interpolations(weak: float = 0.06, strong: float = 0.3, seed: int = SEED) -> Figure:
     """A section of a rank-based loss, and two interpolations of increasing strength."""
     lams = (None, weak, strong)
     figure, axes = style.figure(1, 3, width=7.2, height=2.7)
-    surfaces = _landscapes(axes, lams, ["the loss itself", f"λ = {weak:g}", f"λ = {strong:g}"])
+    surfaces = _landscapes(axes, lams, ["the loss itself", f"λ = {weak:g}", f"λ = {strong:g}"], seed)
     return style.describe(
         figure,
         "Three solid blocks, each the same square of score vectors; the height of the surface is the loss. Left, the "
@@ -29,11 +29,11 @@ def staircase_and_interpolations(weak: float = 0.06, strong: float = 0.3) -> Fig
     )
 
 
-@paper_figure("RaMBO supp. Fig. 1a")
-def evolution_with_lam(lams: tuple[float, float, float, float] = (0.01, 0.05, 0.2, 1.0)) -> Figure:
+@paper_figure("RaMBO supp. Fig. 1a", lam=lambda lam: {"lams": (lam / 20, lam / 4, lam, 5 * lam)})
+def evolution_with_lam(lams: tuple[float, float, float, float] = (0.01, 0.05, 0.2, 1.0), seed: int = SEED) -> Figure:
     """The interpolated ranking landscape for four strengths."""
     figure, axes = style.figure(2, 2, width=6.4, height=5.0)
-    surfaces = _landscapes(axes.flat, lams, [f"λ = {lam:g}" for lam in lams])
+    surfaces = _landscapes(axes.flat, lams, [f"λ = {lam:g}" for lam in lams], seed)
     facts = "; ".join(
         f"λ = {lam:g}: heights from {fact['low']:.0f} to {fact['high']:.0f}, gradient zero on {fact['flat']:.0%} of it"
         for lam, fact in zip(lams, surfaces, strict=True)
@@ -46,10 +46,10 @@ def evolution_with_lam(lams: tuple[float, float, float, float] = (0.01, 0.05, 0.
 
 
 @paper_figure("RaMBO supp. Fig. 2a")
-def true_landscape() -> Figure:
+def true_landscape(seed: int = SEED) -> Figure:
     """The true, piecewise constant landscape."""
     figure, axes = style.figure(width=6.4, height=4.2)
-    fact = _landscapes([axes], [None], [""], size=900)[0]
+    fact = _landscapes([axes], [None], [""], seed, size=900)[0]
     return style.describe(
         figure,
         f"One large block: flat plateaus at heights between {fact['low']:.0f} and {fact['high']:.0f}, separated by "
@@ -58,10 +58,10 @@ def true_landscape() -> Figure:
 
 
 @paper_figure("RaMBO supp. Fig. 2b")
-def interpolated_ranking_landscape(lam: float = 0.06) -> Figure:
+def interpolated_ranking_landscape(lam: float = 0.06, seed: int = SEED) -> Figure:
     """The landscape with the ranking replaced by interpolated ranking."""
     figure, axes = style.figure(width=6.4, height=4.2)
-    fact = _landscapes([axes], [lam], [""], size=900)[0]
+    fact = _landscapes([axes], [lam], [""], seed, size=900)[0]
     return style.describe(
         figure,
         f"The same block after interpolation with λ = {lam:g}: a continuous surface of flat facets with heights from "
@@ -124,14 +124,14 @@ def by_step() -> Figure:
     )
 
 
-def _landscapes(axes: Any, lams: Any, titles: Any, size: int = 520) -> list[dict[str, float]]:
+def _landscapes(axes: Any, lams: Any, titles: Any, seed: int, size: int = 520) -> list[dict[str, float]]:
     """Draw the staircase (None) or an interpolation on each of the axes, all on one vertical scale."""
-    seen = view(size)
+    seen = view(size, seed=seed)
     heights = [
         seen.staircase if lam is None else interpolated_landscape(seen.section, seen.coefficients, lam) for lam in lams
     ]
     draw_blocks(list(np.ravel(axes)), seen, heights, titles)
-    coarse = random_section(seed=SEED, extent=EXTENT, resolution=60)
+    coarse = random_section(seed=seed, extent=EXTENT, resolution=60)
     surfaces = []
     for lam, height in zip(lams, heights, strict=True):
         shown = height[seen.inside]

@@ -70,7 +70,7 @@ def one_positive() -> Figure:
     )
 
 
-@paper_figure("RaMBO Fig. 2")
+@paper_figure("RaMBO Fig. 2", batch_sizes=lambda sizes: {"sizes": tuple(sizes)})
 def minibatch_map(
     ranking: Ranking | None = None, sizes: tuple[int, ...] = study.SIZES, name: str = "clusters on a sphere"
 ) -> Figure:

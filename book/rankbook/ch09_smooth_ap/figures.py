@@ -35,7 +35,7 @@ def sigmoid_and_slope(temperatures: Sequence[float] = (0.2, 0.05, 0.01)) -> Figu
     )
 
 
-@paper_figure("Smooth-AP supp. Fig. S7")
+@paper_figure("Smooth-AP supp. Fig. S7", batch_sizes=lambda sizes: {"sizes": tuple(sizes)})
 def proportion_by_batch_size(sizes: Sequence[int] = (16, 32, 64, 128, 256)) -> Figure:
     """P and the share of relevant-irrelevant pairs, for fixed embeddings and random batches of all sizes."""
     figure, panels = style.figure(1, 2, width=6.8, height=3.4)

@@ -21,7 +21,7 @@ CARS = {"Lada #2": 3, "Lada #9": 2, "Prius #4": 1, "a lorry": 0}
 
 
 @paper_figure("HAPPIER Fig. 1")
-def equal_ap() -> Figure:
+def equal_ap(alpha: float = 1.0) -> Figure:
     """Draw two rankings with the same AP, one with mild mistakes and one with severe mistakes."""
     query, images, listed = study.glyph_rankings()
     figure, axes = style.figure(width=7.6, height=2.7)
@@ -32,7 +32,7 @@ def equal_ap() -> Figure:
     for row, (name, pictures, levels) in enumerate(zip(("mild", "severe"), images, listed, strict=True)):
         base = 1.45 - 2.45 * row
         _pictures.draw_row(axes, pictures, range(len(levels)), [marks[level] for level in levels], y=base)
-        values = {key: float(value) for key, value in study.measure(levels).items()}
+        values = {key: float(value) for key, value in study.measure(levels, alpha).items()}
         text = "   ".join(f"{key} {value:.2f}" for key, value in values.items())
         axes.text(0, base + 1.02, f"{name} mistakes:   {text}", va="bottom")
         facts.append(f"{name} mistakes: levels {levels.tolist()}, {text}")
@@ -47,7 +47,7 @@ def equal_ap() -> Figure:
 
 
 @paper_figure("HAPPIER Fig. 2")
-def concept_tree() -> Figure:
+def concept_tree(alpha: float = 1.0) -> Figure:
     """Draw a tree of concepts, and the cost of an inversion in it."""
     figure, (left, right) = style.figure(1, 2, width=7.6, height=3.3, width_ratios=(1.25, 1))
     _tree(left)
@@ -55,7 +55,7 @@ def concept_tree() -> Figure:
     rankings = (*orders, ("Prius #4", "Lada #2", "Lada #9", "a lorry"))
     facts = []
     for row, ranking in enumerate(rankings):
-        values = study.measure([CARS[name] for name in ranking])
+        values = study.measure([CARS[name] for name in ranking], alpha)
         base = 2 - row
         for place, name in enumerate(ranking):
             draw_tile(right, place, base, name.replace(" ", "\n"), CARS[name])

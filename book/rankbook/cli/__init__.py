@@ -3,16 +3,37 @@
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 
-def figures(out: Annotated[Path, typer.Option(help="Folder to write to; made if missing.")] = Path("figures")) -> None:
-    """Write every paper figure as PNG and SVG."""
-    from rankbook.kit.figures import write_all
+def figures(
+    out: Annotated[Path, typer.Option(help="Folder to write to; made if missing.")] = Path("figures"),
+    only: Annotated[
+        str, typer.Option(metavar="NAMES", help="Names such as 'RaMBO Fig. 1', with semicolons.", show_default="all")
+    ] = "",
+    lam: Annotated[float | None, typer.Option(help="Interpolation λ.", show_default="the figure's")] = None,
+    margin: Annotated[float | None, typer.Option(help="Margin α.", show_default="the figure's")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Relevance exponent α.", show_default="the figure's")] = None,
+    batch_sizes: Annotated[
+        str | None, typer.Option(metavar="N,N", help="Sizes of batches.", show_default="the figure's")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of drawn scores.", show_default="the figure's")] = None,
+) -> None:
+    """Write the papers' figures as PNG and SVG, all or some of them, with settings of your own."""
+    from rankbook.kit.figures import write_figures
 
-    print(*write_all(out), sep="\n")
+    given = {"lam": lam, "margin": margin, "alpha": alpha, "seed": seed}
+    settings: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    try:
+        if batch_sizes:
+            settings["batch_sizes"] = [int(size) for size in batch_sizes.split(",")]
+        for drawn in write_figures(out, only, settings):
+            print(*drawn.paths, sep="\n")
+    except ValueError as error:
+        print(f"rankedu figures: {error}", file=sys.stderr)
+        raise typer.Exit(code=2) from None
 
 
 def new_chapter(

@@ -2,28 +2,59 @@
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
 from rankbook.kit import modules, style
+from rankedu.checks import did_you_mean
 
-_REGISTRY: dict[str, Callable[[], Figure]] = {}
+#: What a paper's figure can be drawn with: λ, the margin α, the exponent α of relevances, sizes of batches, and a seed.
+SETTINGS = ("lam", "margin", "alpha", "batch_sizes", "seed")
+_REGISTRY: dict[str, Callable[..., Figure]] = {}
+_TAKES: dict[str, dict[str, Callable[[Any], dict[str, Any]]]] = {}
 
 
-def paper_figure(source: str) -> Callable[[Callable[..., Figure]], Callable[..., Figure]]:
-    """Register a function under the printed figure that it draws in the book's style, such as ``"RaMBO Fig. 1"``."""
+class Drawn(NamedTuple):
+    """A figure of a paper, drawn anew."""
+
+    source: str  #: the printed figure
+    figure: Figure
+    used: dict[str, Any]  #: the settings that it was drawn with
+    paths: tuple[Path, ...]  #: where it was written
+
+
+def paper_figure(
+    source: str, **takes: Callable[[Any], dict[str, Any]]
+) -> Callable[[Callable[..., Figure]], Callable[..., Figure]]:
+    """Register a function under the printed figure that it draws in the book's style.
+
+    Parameters
+    ----------
+    source : str
+        The printed figure, such as ``"RaMBO Fig. 1"``.
+    **takes : callable
+        For a setting of `SETTINGS` that the function calls otherwise, what to pass for its value. A parameter of the
+        function that has the setting's own name needs no such line.
+
+    Returns
+    -------
+    callable
+        A decorator that returns the function as it is.
+    """
 
     def register(draw: Callable[..., Figure]) -> Callable[..., Figure]:
         _REGISTRY[source] = draw
+        own = {name for name in inspect.signature(draw).parameters if name in SETTINGS}
+        _TAKES[source] = {name: lambda value, name=name: {name: value} for name in own} | takes
         return draw
 
     return register
 
 
-def all_figures() -> dict[str, Callable[[], Figure]]:
+def all_figures() -> dict[str, Callable[..., Figure]]:
     """Every registered figure, by the name of the printed one."""
     for module in modules("figures.py"):
         importlib.import_module(module)
@@ -49,17 +80,47 @@ def show_source(*functions: Callable[..., Any]) -> Any:
     return Markdown(f"```python\n{source}```")
 
 
-def write_all(folder: Path) -> list[Path]:
-    """Write every paper figure as PNG and SVG; returns the paths written."""
+def write_figures(folder: Path, only: str = "", settings: Mapping[str, Any] | None = None) -> Iterator[Drawn]:
+    """Draw figures of the papers, and write each as PNG and SVG.
+
+    Parameters
+    ----------
+    folder : Path
+        Where they are written; made if missing.
+    only : str
+        Names of printed figures, with semicolons between them. All are drawn if it is empty.
+    settings : Mapping[str, Any], optional
+        Values for some of `SETTINGS`. A figure uses those that it depends on.
+
+    Yields
+    ------
+    Drawn
+        One figure after the other.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, or if a setting changes none of the chosen figures.
+    """
     from tqdm import tqdm
 
+    known, given = all_figures(), dict(settings or {})
+    chosen = [name.strip() for name in only.split(";") if name.strip()] or list(known)
+    for name in chosen:
+        if name not in known:
+            raise ValueError(f"figure {name!r} is unknown{did_you_mean(name, known)}; there are: {'; '.join(known)}")
+    for name in given:
+        takers = [source for source, takes in _TAKES.items() if name in takes]
+        if not set(takers) & set(chosen):
+            raise ValueError(f"{name} changes none of the chosen figures; it changes: {'; '.join(sorted(takers))}")
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for source, draw in tqdm(all_figures().items(), desc="figures", unit="figure", disable=None):
-        stem = "_".join(source.lower().replace(".", "").split())
-        made = draw()
-        for suffix, render in (("png", style.png), ("svg", style.svg)):
-            path = folder / f"{stem}.{suffix}"
+    for source in tqdm(chosen, desc="figures", unit="figure", disable=None):
+        used = {name: value for name, value in given.items() if name in _TAKES[source]}
+        passed: dict[str, Any] = {}
+        for name, value in used.items():
+            passed |= _TAKES[source][name](value)
+        made, stem = known[source](**passed), "_".join(source.lower().replace(".", "").split())
+        paths = (folder / f"{stem}.png", folder / f"{stem}.svg")
+        for path, render in zip(paths, (style.png, style.svg), strict=True):
             path.write_bytes(render(made))
-            written.append(path)
-    return written
+        yield Drawn(source, made, used, paths)

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,12 +16,15 @@ from rankbook.kit import style
 from rankbook.kit.figures import show
 from rankbook.kit.predict import predict
 from ranklab.runs.folders import find_lab, find_labs
-from ranklab.runs.parameters import check_parameters, read_parameters
+from ranklab.runs.parameters import check_parameters, declared_in, read_parameters
 from ranklab.runs.places import choose_folder
 from ranklab.runs.planning import EXPERIMENTS
 from ranklab.runs.results import save_result
 
 __all__ = ["Lab", "begin", "predict"]
+
+#: Endings of the files that a run keeps.
+KEPT = {".json", ".npz", ".png", ".pt", ".svg"}
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class Lab:
         save_result({"lab": self.name, "parameters": self.parameters, **told, **result}, folder=self.folder)
         if outcome is not None:
             outcome.close()
-        files = sorted(path.name for path in self.folder.iterdir() if path.suffix in {".json", ".pt", ".npz", ".png"})
+        files = sorted(path.name for path in self.folder.iterdir() if path.suffix in KEPT)
         self.say(f"This run saved {', '.join(f'`{name}`' for name in files)} in {_called(self.folder)}.")
 
 
@@ -85,7 +89,8 @@ def begin(name: str, given: Mapping[str, Any]) -> Lab:
     TypeError
         If a parameter is of another type than its default.
     """
-    declared = read_parameters(find_lab(name, find_labs()))
+    own = [source for source in given.get("In", ()) if re.match(r"\w+: [\w\[\]]+ = ", source)]  # a copy may have more
+    declared = declared_in(own[-1], name) if own else read_parameters(find_lab(name, find_labs()))
     names = {*declared, *_injected(given.get("In", ()))} - {"PAPERMILL_INPUT_PATH", "PAPERMILL_OUTPUT_PATH"}
     parameters = check_parameters({one: given[one] for one in names if one in given}, declared, lab=name)
     with suppress(ModuleNotFoundError):  # of an extra that is missing, of which the lab tells

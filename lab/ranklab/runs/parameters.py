@@ -31,17 +31,22 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
     """Read the cell tagged `parameters` of a lab, in its order; each needs a type, a help and a literal."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     source = next(("".join(c["source"]) for c in cells if "parameters" in c["metadata"].get("tags", [])), "")
+    return declared_in(source, notebook.name)
+
+
+def declared_in(source: str, called: str) -> dict[str, Parameter]:
+    """Read the source of a cell of parameters, of the notebook that an error is to name."""
     lines, declared = source.splitlines(), {}
     for node in ast.parse(source).body:
         said = lines[(node.end_lineno or 1) - 1].encode()[node.end_col_offset :].decode().lstrip("# ").rstrip()
         kind = ast.unparse(node.annotation) if isinstance(node, ast.AnnAssign) else ""
         if not isinstance(node, ast.AnnAssign) or not node.value or not said or _kind(kind) is None:
             raise ValueError(
-                f"{notebook.name}: {ast.unparse(node)!r} must be declared as `name: type = value  # help`, of type "
+                f"{called}: {ast.unparse(node)!r} must be declared as `name: type = value  # help`, of type "
                 f"{', '.join(_SCALARS)} or list[…] of one"
             )
         name = ast.unparse(node.target)
-        where = f"{notebook.name}: parameter {name!r}"
+        where = f"{called}: parameter {name!r}"
         try:
             default = ast.literal_eval(node.value)
         except ValueError:
@@ -49,7 +54,7 @@ def read_parameters(notebook: Path) -> dict[str, Parameter]:
         parameter = Parameter(name, kind, default, said)
         declared[name] = replace(parameter, default=checked(default, parameter, where))
     if not declared:
-        raise ValueError(f"{notebook} must have a cell tagged 'parameters' that declares some, got none")
+        raise ValueError(f"{called} must have a cell tagged 'parameters' that declares some, got none")
     return declared
 
 

@@ -71,7 +71,7 @@ def test_without_papermill_it_is_in_the_current_folder_and_of_rankedu_run_it_is_
 
 def test_a_parameter_that_papermill_has_set_and_the_lab_does_not_have_is_refused(monkeypatch):
     papermill(monkeypatch, "-m", "ipykernel", folder=Path())
-    cells = ["", "steps: int = 3", "# Parameters\nsteps = 20\nstepz = 30\n", "later = 1"]
+    cells = ["", "x = 3", "# Parameters\nsteps = 20\nstepz = 30\n", "later = 1"]
     with pytest.raises(ValueError, match=r"parameter 'stepz' is unknown to lab 'sodeep' \(did you mean 'steps'\?\)"):
         begin("sodeep", {"In": cells, "steps": 20, "stepz": 30, "later": 1})
     lab = begin("sodeep", {"In": ["# Parameters\nsteps = 20\n"], "steps": 20, "words": "of another cell"})

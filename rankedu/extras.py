@@ -11,10 +11,8 @@ def needed(module: str, purpose: str) -> Any:
 
     Parameters
     ----------
-    module : str
-        Its name, such as "sympy".
-    purpose : str
-        What needs it: the beginning of the error, such as "this proof needs SymPy".
+    module, purpose : str
+        Its name, such as "sympy", and the beginning of the error, such as "this proof needs SymPy".
 
     Returns
     -------
@@ -23,7 +21,7 @@ def needed(module: str, purpose: str) -> Any:
     Raises
     ------
     ModuleNotFoundError
-        The module is not installed.
+        If it is not installed.
 
     Examples
     --------

@@ -8,36 +8,33 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def exact_number(value: Any, name: str, *, least: int | None = None) -> Fraction:
-    """A finite number as a fraction; a float is the binary fraction that it is."""
-    try:
-        if isinstance(value, (str, bytes)):
-            raise TypeError
-        exact = Fraction(value)
-    except TypeError:
-        raise TypeError(f"{name} must be a real number, got {value!r} ({type(value).__name__})") from None
-    except (ValueError, OverflowError):
-        raise ValueError(f"{name} must be finite, got {value!r}") from None
-    if least is not None and exact < least:
-        raise ValueError(f"{name} must be >= {least}, got {value!r}")
-    return exact
-
-
 def exact_numbers(sequence: Iterable[Any], name: str, *, least: int | None = None) -> tuple[Fraction, ...]:
-    """Finite numbers as fractions."""
-    return tuple(exact_number(value, f"{name}[{i}]", least=least) for i, value in enumerate(_values(sequence, name)))
+    """Read finite numbers as fractions; a float is the binary fraction that it is."""
+    found = []
+    for i, value in enumerate(_values(sequence, name)):
+        try:
+            if isinstance(value, (str, bytes)):
+                raise TypeError
+            found.append(Fraction(value))
+        except TypeError:
+            raise TypeError(f"{name}[{i}] must be a real number, got {value!r} ({type(value).__name__})") from None
+        except (ValueError, OverflowError):
+            raise ValueError(f"{name}[{i}] must be finite, got {value!r}") from None
+        if least is not None and found[-1] < least:
+            raise ValueError(f"{name}[{i}] must be >= {least}, got {value!r}")
+    return tuple(found)
 
 
 def exact_relevance(sequence: Iterable[Any], name: str = "relevance") -> tuple[Fraction, ...]:
-    """Finite numbers >= 0 as fractions, one of them > 0."""
+    """Read finite numbers >= 0 as fractions, one of them > 0."""
     exact = exact_numbers(sequence, name, least=0)
     if not any(exact):
         raise ValueError(f"{name} must have an entry > 0, got {len(exact)} times 0")
     return exact
 
 
-def whole_number(value: Any, name: str, *, least: int) -> int:
-    """An int that is at least so much."""
+def whole_number(value: Any, name: str, *, least: int = 0) -> int:
+    """Check an int that is at least so much."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name} must be an int, got {value!r} ({type(value).__name__})")
     if value < least:
@@ -46,20 +43,19 @@ def whole_number(value: Any, name: str, *, least: int) -> int:
 
 
 def whole_numbers(sequence: Iterable[Any], name: str) -> tuple[int, ...]:
-    """Ints that are at least 0."""
-    return tuple(whole_number(value, f"{name}[{i}]", least=0) for i, value in enumerate(_values(sequence, name)))
+    """Check ints that are at least 0."""
+    return tuple(whole_number(value, f"{name}[{i}]") for i, value in enumerate(_values(sequence, name)))
 
 
 def checked_permutation(permutation: Iterable[Any], n: int) -> tuple[int, ...]:
-    """Each of the ranks 1, …, n once, as ints; whole floats are taken too."""
+    """Read each of the ranks 1, …, n once, as ints; whole floats are taken, too."""
     values = _values(permutation, "permutation")
     if len(values) != n:
         raise ValueError(f"permutation must have one rank an item, expected {n}, got {len(values)}")
     for i, value in enumerate(values):
         if not isinstance(value, (int, float, Fraction)):
             raise TypeError(f"permutation[{i}] must be a whole number, got {value!r}")
-    missing = sorted({*range(1, n + 1)}.difference(values))
-    if missing:
+    if missing := sorted({*range(1, n + 1)}.difference(values)):
         shown = values if n <= 12 else [*values[:12], "…"]
         advice = "ranks start at 1" if 0 in values else "tied ranks must be made ordinal first"
         raise ValueError(f"permutation must hold 1, …, {n} once, got {shown}: {missing[0]} is missing ({advice})")
@@ -67,17 +63,14 @@ def checked_permutation(permutation: Iterable[Any], n: int) -> tuple[int, ...]:
 
 
 def _values(sequence: Iterable[Any], name: str) -> list[Any]:
-    """Plain Python numbers from a list, array or tensor of one dimension."""
-    if isinstance(sequence, (str, bytes)):
-        raise TypeError(f"{name} must be a one-dimensional sequence of numbers, got the text {sequence!r}")
+    """Make plain Python numbers of a list, array or tensor of one dimension."""
     listed = sequence.tolist() if hasattr(sequence, "tolist") else sequence
-    try:
-        values = list(listed)
-    except TypeError:
-        raise TypeError(f"{name} must be a one-dimensional sequence of numbers, got {sequence!r}") from None
+    if isinstance(listed, (str, bytes)) or not isinstance(listed, Iterable):
+        raise TypeError(f"{name} must be a one-dimensional sequence of numbers, got {sequence!r}")
+    values = [value.item() if hasattr(value, "item") else value for value in listed]
     if not values:
         raise ValueError(f"{name} must have at least one entry, got none")
-    return [value.item() if hasattr(value, "item") else value for value in values]
+    return values
 
 
 def verdict(check: Callable[[T], bool]) -> Callable[[T], bool]:

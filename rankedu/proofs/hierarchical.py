@@ -76,15 +76,12 @@ def certificate(relevance: Iterable[Any], permutation: Iterable[Any]) -> Certifi
     Returns
     -------
     Certificate
+        After O(n L) exact operations. Explained in chapter 13.
 
     Raises
     ------
-    ValueError or TypeError
-        Other relevances or ranks.
-
-    Notes
-    -----
-    O(n L) exact operations after sorting. Explained in chapter 13.
+    ValueError, TypeError
+        For other relevances or ranks.
 
     References
     ----------

@@ -94,8 +94,8 @@ def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificat
 
     Raises
     ------
-    ValueError or TypeError
-        The scores are not finite numbers, or ``permutation`` is not a permutation of n.
+    ValueError, TypeError
+        For scores that are no finite numbers, or no permutation.
 
     Notes
     -----

@@ -56,8 +56,8 @@ def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
 
     Raises
     ------
-    ValueError or TypeError
-        Other weights or counts.
+    ValueError, TypeError
+        For other weights or counts.
 
     Notes
     -----
@@ -94,7 +94,7 @@ def proposition_2(weights: Iterable[Any], ranking: Sequence[bool]) -> DoubleSum:
     Raises
     ------
     ValueError
-        There is no relevant item.
+        If there is no relevant item.
 
     Notes
     -----
@@ -159,17 +159,12 @@ def closed_form(weights: str) -> Telescoping:
     Returns
     -------
     Telescoping
+        Explained in chapter 7.
 
     Raises
     ------
-    ValueError
-        Another word.
-    ImportError
-        SymPy is not installed.
-
-    Notes
-    -----
-    Explained in chapter 7.
+    ValueError, ImportError
+        For another word, or without SymPy.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Explorable of chapter 15: one embedding of the batch moves along the arc, and a loss says where it should go."""
+"""The explorable of chapter 15: one embedding of the batch moves along the arc, under the loss of your choice."""
 
 import functools
 from typing import Any
@@ -13,27 +13,27 @@ from rankbook.kit import style
 from rankbook.kit.explorable import Control, explorable, goal, hold, slider, tell
 from rankbook.kit.ranks import Array
 
-#: Which item moves: a3, which stands among the b and next to c1.
+#: The item that moves: a3, which is among the items of b and next to c1.
 MOVES = 2
 OPTIONS = ("contrastive", "triplet_semihard", "normalized_softmax", "smooth_ap", "roadmap", "happier")
 GRID = np.arange(0.75, 180.0, 1.5)
 
 
 def angles_with(angle: float) -> list[float]:
-    """The batch with a3 at another angle."""
+    """Return the angles of the batch with a3 at another angle."""
     return [*study.ANGLES[:MOVES], float(angle), *study.ANGLES[MOVES + 1 :]]
 
 
 @functools.cache
 def step(loss: str, angle: float) -> tuple[float, Array]:
-    """Value of the loss, and the step of descent of each item in the plane; the proxies stay where they are."""
+    """Return the value of the loss and the step of descent of each item in the plane, with fixed proxies."""
     value, steps = study.descent(study.make(loss), study.embed(angles_with(angle)))
     return value, steps[:, :2].numpy()
 
 
 @functools.cache
 def losses_along_the_arc(loss: str) -> Array:
-    """Value of the loss for every place on the grid."""
+    """Return the value of the loss for every place on the grid."""
     with torch.no_grad():
         made = study.make(loss)
         return np.array([made(study.embed(angles_with(angle)), study.PATHS).item() for angle in GRID])
@@ -41,30 +41,30 @@ def losses_along_the_arc(loss: str) -> Array:
 
 @functools.cache
 def metrics_at(angle: float) -> tuple[float, float]:
-    """Mean AP and mean H-AP."""
+    """Return mean AP and mean H-AP."""
     return study.measures(study.embed(angles_with(angle)))
 
 
 @functools.cache
 def metrics_along_the_arc() -> Array:
-    """Mean AP and mean H-AP for every place on the grid, shape (places, 2)."""
+    """Return mean AP and mean H-AP for every place on the grid, shape (places, 2)."""
     return np.array([metrics_at(float(angle)) for angle in GRID])
 
 
 def turn(loss: str, angle: float) -> float:
-    """Step of the item that moves, along the arc; > 0 towards larger angles."""
+    """Return the step of the item that moves, along the arc; > 0 towards larger angles."""
     direction = np.deg2rad(angle)
     return float(step(loss, angle)[1][MOVES] @ [-np.sin(direction), np.cos(direction)])
 
 
 @functools.cache
 def longest(loss: str) -> float:
-    """The longest step that the loss gives to any item, at any place of the slider: the scale of its arrows."""
+    """Return the longest step that the loss gives to any item at any place of the slider, the scale of its arrows."""
     return max(float(np.linalg.norm(step(loss, at)[1], axis=1).max()) for at in one_item_moves.controls["angle"].values)
 
 
 def share(loss: str, angle: float) -> float:
-    """The step of the item that moves, as a share of the longest of the nine."""
+    """Return the step of the item that moves, as a share of the longest of the nine."""
     return abs(turn(loss, angle)) / max(float(np.linalg.norm(step(loss, angle)[1], axis=1).max()), 1e-12)
 
 

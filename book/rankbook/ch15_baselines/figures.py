@@ -1,8 +1,8 @@
-"""Figures of chapter 15: sixteen losses on one batch, who pulls whom, and what each of them knows of ranks.
+"""Figures of chapter 15: sixteen losses on one batch, the pairs that they pull, and their relation to ranks.
 
-The batch lies in a plane, so that it can be drawn: nine embeddings of three classes on an arc. Classes a and b share a
-parent, c is a stranger. The space has eleven dimensions, two for the plane and one more for each item; they are what
-makes the pull of each single pair readable from an ordinary gradient.
+The batch is in a plane, so that it can be drawn: nine embeddings of three classes on an arc. Classes a and b share a
+parent, and c has another one. The space has eleven dimensions, two for the plane and one for each item, so that the
+pull on each pair can be read from an ordinary gradient.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from rankbook.kit import style
 from rankbook.kit.ranks import Array
 
 NAMES = tuple(f"{c}{i}" for c in "abc" for i in (1, 2, 3))
-#: So far from the middle of the arc, whose radius is 1, are the arrows drawn.
+#: The distance of the arrows from the middle of the arc, whose radius is 1.
 BESIDE = 1.17
 LOOKS = ((style.BLUE, "o"), (style.SKY, "s"), (style.RED, "^"))
 
@@ -29,7 +29,7 @@ COMPARED = style.looks(
 
 
 def the_batch() -> Figure:
-    """Nine embeddings on an arc, named, and the proxies of their classes."""
+    """Draw nine embeddings on an arc, with their names, and the proxies of their classes."""
     figure, axes = style.figure(width=6.4, height=3.9)
     draw_items(axes, study.ANGLES, size=11)
     for name, angle in zip(NAMES, np.deg2rad(study.ANGLES), strict=True):
@@ -43,13 +43,13 @@ def the_batch() -> Figure:
     facts = [f"class {c}: {', '.join(f'{a:g}' for a in angles)}" for c, angles in zip("abc", of_class, strict=True)]
     return style.describe(
         figure,
-        f"A half circle with nine points of three classes. Angles in degrees: {'; '.join(facts)}. Item a3 stands "
+        f"A half circle with nine points of three classes. Angles in degrees: {'; '.join(facts)}. Item a3 is "
         f"between b2 and c1. Mean AP over the nine queries {ap:.2f}, mean H-AP {hap:.2f}.",
     )
 
 
 def draw_items(axes: Axes, angles: Sequence[float], size: float = 6.0, smooth: bool = True) -> None:
-    """The arc and the items on it."""
+    """Draw the arc and the items on it."""
     arc = np.deg2rad(np.linspace(0, 180, 91))
     axes.plot(np.cos(arc), np.sin(arc), color=style.GREY, linewidth=1, zorder=0, antialiased=smooth)
     for k, (colour, marker) in enumerate(LOOKS):
@@ -68,7 +68,7 @@ def draw_steps(
     width: float = 0.012,
     smooth: bool = True,
 ) -> None:
-    """Arrows beside the items, so that none is hidden; a ``full`` step, by default the longest, is 1/2 long."""
+    """Draw arrows beside the items, so that none is hidden; a ``full`` step, by default the longest, is 1/2 long."""
     length = np.linalg.norm(steps, axis=1)
     full = full or float(length.max())
     if full < 1e-9:
@@ -82,7 +82,7 @@ def draw_steps(
 
 
 def sixteen_steps() -> Figure:
-    """The step of descent that each loss gives to each embedding of the batch."""
+    """Draw the step of descent that each loss gives to each embedding of the batch."""
     figure, grid = style.figure(6, 3, width=7.2, height=9.4)
     facts = []
     for axes in grid.flat[len(study.LOSSES) :]:
@@ -104,7 +104,7 @@ def sixteen_steps() -> Figure:
 
 
 def who_pulls_whom() -> Figure:
-    """Every pair of the batch under every loss: pulled together, pushed apart, or left alone."""
+    """Draw every pair of the batch under every loss: pulled together, pushed apart, or not touched."""
     values = study.heat()
     largest = np.abs(values).max(axis=1, keepdims=True)
     edges = np.array([-1.001, -0.5, -0.2, -0.05, -0.004, 0.004, 0.05, 0.2, 0.5, 1.001])
@@ -131,14 +131,14 @@ def who_pulls_whom() -> Figure:
     facts = [f"{study.title(name)} {count}" for name, count in zip(study.LOSSES, touched, strict=True)]
     return style.describe(
         figure,
-        "A table of colours, one row a loss, one column a pair of items or a pair of an item and a proxy, nearest "
+        "A table of colours, one row per loss, one column per pair of items or of an item and a proxy, nearest "
         "pairs last in each group; blue pairs are pulled together, red ones pushed apart. Number of the 36 pairs of "
         f"items that have a gradient: {'; '.join(facts)}.",
     )
 
 
 def folding_the_fan() -> Figure:
-    """All rankings stay as they are, and most losses change."""
+    """Draw the losses while all angles are folded and no ranking changes."""
     factors = tuple(np.round(np.linspace(0.1, 1.2, 23), 3).tolist())
     one = factors.index(1.0)
     figure, axes = style.figure(width=7.0, height=4.0)
@@ -157,7 +157,7 @@ def folding_the_fan() -> Figure:
 
 
 def pull_by_place() -> Figure:
-    """The pull on a positive against the number of negatives above it: who knows that it stands deep in the list?"""
+    """Draw the pull on a relevant item against the number of irrelevant items above it."""
     figure, axes = style.figure(width=7.0, height=3.8)
     facts = []
     for name in ("contrastive", "histogram", "smooth_ap", "roadmap", "rambo_ap"):
@@ -167,17 +167,17 @@ def pull_by_place() -> Figure:
         size = behind if name == "contrastive" else {"markersize": 7}
         axes.plot(places, pull, label=study.title(name), **COMPARED[name], **size)
         facts.append(f"{study.title(name)} {pull[-1]:.2f}")
-    axes.set(xlabel="negatives above the positive", ylabel="pull, relative to one above", ylim=(0, None))
+    axes.set(xlabel="irrelevant items above the relevant one", ylabel="pull, relative to one above", ylim=(0, None))
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return style.describe(
         figure,
-        f"Pull on the positive of one query against the number of negatives above it, 1 to {len(places)}, relative to "
-        f"the pull with one above. At {len(places)}: {'; '.join(facts)}.",
+        f"Pull on the relevant item of one query against the number of irrelevant items above it, 1 to {len(places)}, "
+        f"relative to the pull with one above. At {len(places)}: {'; '.join(facts)}.",
     )
 
 
 def cousins_and_strangers() -> Figure:
-    """Fine losses, their sums over levels, and H-AP: the total pull on each kind of pair."""
+    """Draw the total pull on each kind of pair, for fine losses, their sums over levels, and H-AP."""
     figure, axes = style.figure(width=7.2, height=4.2)
     height = np.arange(len(study.BY_LEVEL))[::-1].astype(float)
     hatches = ("", "//", "..")

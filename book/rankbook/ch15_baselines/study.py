@@ -1,4 +1,4 @@
-"""Chapter 15, computed: sixteen losses on one batch, and what each of them knows of ranks."""
+"""Compute what chapter 15 shows: sixteen losses on one batch, and how they are related to ranks."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from rankbook.kit.compare import descend
 from rankbook.kit.ranks import Array
 from rankedu import hierarchy
 from rankedu.losses import (
@@ -30,9 +29,9 @@ from ranklab.contestants import CSLLoss, SumOverLevels, baseline, baseline_names
 Loss = Callable[[Tensor, Tensor], Tensor]
 #: The batch: angles in degrees, three items of each of three classes.
 ANGLES = (0.0, 22.0, 72.0, 42.0, 58.0, 98.0, 83.0, 121.0, 147.0)
-#: A batch that every query ranks perfectly, levels included; positives have cosines above 0.9, all others below 0.6.
+#: A batch that every query ranks perfectly, levels included, with positive cosines above 0.9 and all others below 0.6.
 SORTED = (0.0, 6.0, 13.0, 67.0, 72.0, 79.0, 165.0, 172.0, 177.0)
-#: The same, with leads nearly as wide, but for one thing: c itself is wide, and no one threshold serves all queries.
+#: A batch that every query ranks perfectly, too, but c is so wide that no single threshold serves all queries.
 UNCALIBRATED = (0.0, 2.0, 4.0, 55.0, 57.0, 59.0, 168.0, 211.0, 252.0)
 #: Parent and class of each item; the classes are a, b and c.
 PATHS = torch.tensor([[0, 0]] * 3 + [[0, 1]] * 3 + [[1, 2]] * 3)
@@ -63,7 +62,7 @@ TITLES = {
     "happier": "HAPPIER",
 }
 
-RANDOM = ("triplet_distance_weighted", "margin")  # these two draw their triplets
+RANDOM = ("triplet_distance_weighted", "margin")  # losses that draw their triplets
 RANKED: dict[str, Callable[[], Any]] = {
     "smooth_ap": SmoothAPLoss,
     "rambo_ap": lambda: APLoss(BlackboxRanker(lam=10.0)),
@@ -73,12 +72,12 @@ RANKED: dict[str, Callable[[], Any]] = {
 
 
 def title(name: str) -> str:
-    """How the book writes a loss, and with a Σ before it its sum over levels."""
+    """Return the name of a loss in the text, with a Σ for a sum over levels."""
     return f"Σ {title(name[2:])}" if name.startswith("Σ ") else TITLES.get(name, name)
 
 
 def embed(angles: Sequence[float] | Tensor) -> Tensor:
-    """Unit vectors in the plane of the first two dimensions, shape (n, DIM)."""
+    """Return unit vectors in the plane of the first two dimensions, shape (n, DIM)."""
     radians = torch.deg2rad(torch.as_tensor(angles, dtype=torch.float64))
     flat = radians.new_zeros(*radians.shape, DIM)
     flat[..., 0], flat[..., 1] = radians.cos(), radians.sin()
@@ -86,12 +85,12 @@ def embed(angles: Sequence[float] | Tensor) -> Tensor:
 
 
 def proxies(angles: Sequence[float] = ANGLES) -> Tensor:
-    """One unit vector a class, in the direction of the mean of its items: where training takes learnt proxies."""
+    """Return one unit vector per class, in the direction of the mean of its items, in place of learned proxies."""
     return normalize(embed(angles).reshape(3, 3, DIM).mean(1), dim=1)
 
 
 def make(name: str, at: Tensor | None = None, class_paths: Tensor = CLASS_PATHS) -> Loss:
-    """A loss of embeddings and label paths; those with proxies get them from ``at``, shape (classes, dim)."""
+    """Make a loss of embeddings and label paths, with its proxies from ``at``, shape (classes, dim)."""
     at = proxies() if at is None else at
     if name.startswith("Σ "):
         return summed(name[2:])
@@ -114,23 +113,9 @@ def make(name: str, at: Tensor | None = None, class_paths: Tensor = CLASS_PATHS)
 
 
 def summed(name: str) -> Loss:
-    """The sum over both levels, for a loss that compares items."""
+    """Make the sum over both levels of a loss that compares items."""
     part = partial(baseline, name) if name in baseline_names() else lambda: OnEmbeddings(SmoothAPLoss())
     return SumOverLevels(lambda n: part(), CLASS_PATHS)
-
-
-def after_descent(name: str, rates: Sequence[float] = (0.02, 0.1), dim: int = 8, starts: int = 12) -> Array:
-    """H-AP of nine items at random places, and after 100 steps of Adam at each rate: (1 + rates, starts)."""
-    loss, found = make(name), []
-
-    def total(copies: Tensor, paths: Tensor) -> Tensor:
-        return torch.stack([loss(normalize(copy, dim=1), paths) for copy in copies]).sum()
-
-    for seed in range(starts):
-        places = torch.randn(len(PATHS), dim, generator=torch.Generator().manual_seed(seed))
-        *_, ends = descend(places, rates, [PATHS] * 100, total)
-        found.append([measures(x)[1] for x in (places, *ends)])
-    return np.array(found).T
 
 
 def _of_leaves(module: Any) -> Loss:
@@ -138,7 +123,7 @@ def _of_leaves(module: Any) -> Loss:
 
 
 def descent(loss: Loss, embeddings: Tensor, paths: Tensor = PATHS, draws: int = 1) -> tuple[float, Tensor]:
-    """Value and minus the gradient at each embedding; the mean over several draws for losses that draw."""
+    """Return the value and minus the gradient at each embedding, averaged over draws for losses that draw."""
     leaf = embeddings.detach().clone().requires_grad_()
     with torch.random.fork_rng():
         torch.manual_seed(15)
@@ -148,15 +133,15 @@ def descent(loss: Loss, embeddings: Tensor, paths: Tensor = PATHS, draws: int = 
 
 
 def draws_of(name: str) -> int:
-    """How many draws the figures average."""
+    """Return how many draws the figures average."""
     return 100 if name in RANDOM else 1
 
 
 def pull_of_pairs(loss: Loss, embeddings: Tensor, paths: Tensor = PATHS, draws: int = 1) -> Tensor:
-    """Minus the derivative with respect to the cosine of each pair, shape (n, n): > 0 pulls the pair together.
+    """Return minus the derivative with respect to the cosine of each pair, (n, n); > 0 pulls the pair together.
 
-    Item i gets a little of a dimension of its own. Then the gradient of item j has a component along it for no other
-    reason than the product of the two.
+    Item i gets a small component in a dimension of its own. Then the gradient of item j has a component along it only
+    because of the product of the two.
     """
     n, little = len(embeddings), 1e-6
     lifted = embeddings.clone()
@@ -167,7 +152,7 @@ def pull_of_pairs(loss: Loss, embeddings: Tensor, paths: Tensor = PATHS, draws: 
 
 @functools.cache
 def proxy_pulls(name: str) -> Tensor:
-    """The same for each item and each proxy, shape (9, 3); 0 for losses without proxies."""
+    """Return the same for each item and each proxy, shape (9, 3); 0 for losses without proxies."""
     if name not in ("normalized_softmax", "proxy_nca_pp", "csl", "happier", "cluster"):
         return torch.zeros(len(ANGLES), 3, dtype=torch.float64)
     at, little = proxies(), 1e-6
@@ -176,7 +161,7 @@ def proxy_pulls(name: str) -> Tensor:
 
 
 def measures(embeddings: Tensor, paths: Tensor = PATHS) -> tuple[float, float]:
-    """Mean AP and mean H-AP over all queries of a batch, each without itself."""
+    """Return mean AP and mean H-AP over all queries of a batch, each without itself."""
     vectors = normalize(embeddings, dim=1)
     scores, others = vectors @ vectors.T, ~torch.eye(len(vectors), dtype=torch.bool)
     levels = hierarchy.levels(paths)
@@ -186,7 +171,7 @@ def measures(embeddings: Tensor, paths: Tensor = PATHS) -> tuple[float, float]:
 
 
 def pair_groups() -> list[list[tuple[int, int]]]:
-    """Pairs of the same class, of cousins, of strangers, each from the farthest to the nearest."""
+    """List pairs of the same class, of cousins, of strangers, each from the farthest to the nearest."""
     levels = hierarchy.levels(PATHS)
     found: list[list[tuple[int, int]]] = [[], [], []]
     for i in range(len(ANGLES)):
@@ -197,13 +182,13 @@ def pair_groups() -> list[list[tuple[int, int]]]:
 
 @functools.cache
 def pulls(name: str) -> Tensor:
-    """Pull of each pair of the batch under one of the losses."""
+    """Return the pull on each pair of the batch under one of the losses."""
     return pull_of_pairs(make(name), embed(ANGLES), draws=draws_of(name))
 
 
 @functools.cache
 def heat() -> Array:
-    """One row a loss: pulls of the pairs by group, then of the items with their own and with other proxies."""
+    """Return one row per loss: pulls on the pairs by group, then on items with their own and with other proxies."""
     rows = []
     for name in LOSSES:
         of_pairs = [float(pulls(name)[i, j]) for pairs in pair_groups() for i, j in pairs]
@@ -215,7 +200,7 @@ def heat() -> Array:
 
 @functools.cache
 def folded(name: str, factors: tuple[float, ...]) -> Array:
-    """The loss of the batch with all angles, of items and of proxies, multiplied by a factor."""
+    """Return the loss of the batch with all angles, of items and of proxies, multiplied by each factor."""
     found = []
     for factor in factors:
         angles = [factor * angle for angle in ANGLES]
@@ -225,9 +210,9 @@ def folded(name: str, factors: tuple[float, ...]) -> Array:
 
 @functools.cache
 def pull_at_place(name: str, most: int = 9) -> Array:
-    """Pull on the only positive of one query, with r = 1 … most of its negatives above it, the rest far below.
+    """Return the pull on the only positive of one query, with 1, …, most negatives above it and the rest far below.
 
-    The nearest negative always stands 0.01 above it, and no score is equal to another.
+    The nearest negative is always 0.01 above it, and no two scores are equal.
     """
     module = OnEmbeddings(RANKED[name]()) if name in RANKED else baseline(name)
     high, low = np.linspace(0.6, 0.9, most), np.linspace(-0.6, -0.2, most)
@@ -244,12 +229,11 @@ def pull_at_place(name: str, most: int = 9) -> Array:
 
 @functools.cache
 def knowledge() -> dict[str, dict[str, float]]:
-    """For each loss: five numbers, measured.
+    """Measure four numbers for each loss.
 
     ``folded``: relative change of the value when all angles are multiplied by 0.7, which keeps every ranking;
     ``sorted``: length of the gradient on a batch ranked perfectly by a common threshold, over that on the messy batch;
     ``uncalibrated``: the same on a batch ranked perfectly by every query, without a common threshold;
-    ``batches``: the mean value over batches of 12, over the value of the whole of 60; of 12 draws;
     ``parents``: relative change of the value when b leaves a and joins c as its parent's child.
     """
     found = {}
@@ -265,41 +249,28 @@ def knowledge() -> dict[str, dict[str, float]]:
         found[name] = {
             "folded": abs(folded(name, (0.7,))[0] / value - 1),
             **lengths,
-            "batches": float(np.mean([_batches_over_whole(name, seed) for seed in range(12)])),
             "parents": abs(descent(make(name, class_paths=others[::3]), embed(ANGLES), others, draws)[0] / value - 1),
         }
     return found
 
 
-def _batches_over_whole(name: str, seed: int) -> float:
-    """Of twenty classes of three around their means in eight dimensions, two classes a parent."""
-    generator = torch.Generator().manual_seed(seed)
-    means = torch.randn(20, 8, generator=generator, dtype=torch.float64)
-    noise = torch.randn(60, 8, generator=generator, dtype=torch.float64)
-    classes = torch.arange(60) // 3
-    items, paths = normalize(means[classes] + 0.7 * noise, dim=1), torch.stack([classes // 2, classes], 1)
-    loss = make(name, normalize(means, dim=1), paths[::3])
-    parts = [descent(loss, items[at : at + 12], paths[at : at + 12])[0] for at in range(0, 60, 12)]
-    return float(np.mean(parts)) / descent(loss, items, paths)[0]
-
-
 def knowledge_table() -> str:
-    """The same in words, one line a loss."""
-    head = f"{'':23}{'same ranks,':>11}{'rests if':>10}{'wants one':>11}{'batches':>9}{'sees':>9}\n"
-    head += f"{'':23}{'same value':>11}{'sorted':>10}{'threshold':>11}{'/ whole':>9}{'parents':>9}\n"
+    """Write the same in words, one line per loss."""
+    head = f"{'':23}{'same ranks,':>11}{'rests if':>10}{'wants one':>11}{'uses':>9}\n"
+    head += f"{'':23}{'same value':>11}{'sorted':>10}{'threshold':>11}{'parents':>9}\n"
     lines = []
     for name, row in knowledge().items():
         words = [row["folded"] < 1e-9, row["sorted"] < 1e-3, row["uncalibrated"] > 1e-2, row["parents"] > 1e-9]
         same, rests, threshold, parents = ("yes" if word else "no" for word in words)
         if rests == "no":  # then a gradient on the uncalibrated batch proves nothing
             threshold = "–"
-        cells = f"{same:>11}{rests:>10}{threshold:>11}{row['batches']:>9.2f}{parents:>9}"
+        cells = f"{same:>11}{rests:>10}{threshold:>11}{parents:>9}"
         lines.append(f"{title(name):23}{cells}")
     return head + "\n".join(lines)
 
 
-def inverted_triplets() -> tuple[int, int, int]:
-    """Triplets of the batch: all, those whose negative outranks the positive, and those a semi-hard miner takes."""
+def inverted_triplets() -> tuple[int, int, int, int]:
+    """Count triplets of the batch: all, mistakes, those that a semi-hard miner takes, and mistakes among these."""
     vectors = embed(ANGLES)
     distance, fine = torch.cdist(vectors, vectors), PATHS[:, 1]
     same = fine[:, None] == fine
@@ -307,12 +278,13 @@ def inverted_triplets() -> tuple[int, int, int]:
     triplets = positive[:, :, None] & negative[:, None, :]
     gap = distance[:, None, :] - distance[:, :, None]
     semihard = triplets & (gap > 0) & (gap <= 0.2)
-    return int(triplets.sum()), int((triplets & (gap < 0)).sum()), int(semihard.sum())
+    wrong = triplets & (gap < 0)
+    return int(triplets.sum()), int(wrong.sum()), int(semihard.sum()), int((semihard & wrong).sum())
 
 
 @functools.cache
 def pulls_by_group(name: str) -> Array:
-    """Total pull on pairs of the same class, on cousins and on strangers, as shares of all pull and push."""
+    """Return the total pull on pairs of the same class, on cousins and on strangers, as shares of all pull and push."""
     pull = pull_of_pairs(OnEmbeddings(HAPLoss()) if name == "hap" else make(name), embed(ANGLES))
     totals = np.array([sum(float(pull[i, j]) for i, j in pairs) for pairs in pair_groups()])
     absolute = sum(abs(float(pull[i, j])) for pairs in pair_groups() for i, j in pairs)

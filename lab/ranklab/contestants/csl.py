@@ -44,7 +44,7 @@ class CSLLoss(nn.Module):
     (dim + L)). Explained in chapter 15.
     Raises ValueError for class labels of other shapes, twice the same class, or one that ends early, for margins that
     are not L finite numbers ≥ 0, a bad scale or ``dim``; TypeError for class labels that are not integers.
-    Source: HAPPIER Sec. 4.1.
+    The loss is that of Sun et al. (2021); HAPPIER only names it.
 
     >>> loss = CSLLoss(torch.tensor([[0, 0], [0, 1], [1, 2]]), dim=3, scale=1.0)
     >>> _ = loss.proxies.data.copy_(torch.eye(3))

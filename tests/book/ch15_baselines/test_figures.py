@@ -32,6 +32,21 @@ def test_no_loss_pulls_items_of_two_classes_together_but_by_the_hierarchy():
     assert any(study.pulls("happier")[i, j] > 0 for i, j in siblings)
 
 
+def test_what_the_chapter_says_of_the_losses_and_ranks():
+    known = study.knowledge()
+    assert [name for name, row in known.items() if row["folded"] < 1e-9] == ["rambo_ap"]
+    rest = {name for name, row in known.items() if row["sorted"] < 1e-3}
+    assert set(study.LOSSES) - rest == {"contrastive", "margin", "lifted_structure", "n_pair", "angular"}
+    assert {name for name in rest if known[name]["uncalibrated"] > 1e-2} == {"roadmap"}
+    assert {name for name, row in known.items() if row["parents"] > 1e-9} == {"csl", "happier"}
+    every, wrong, taken, both = study.inverted_triplets()
+    assert every == 108 and wrong > taken > both == 0
+    factors = tuple(np.linspace(0.2, 1, 9))
+    assert 0.4 <= factors[study.folded("normalized_softmax", factors).argmin()] <= 0.6
+    within, cousins, strangers = study.pulls_by_group("Σ contrastive")
+    assert abs(cousins) < 0.1 * within < -strangers
+
+
 @pytest.mark.parametrize("name", explorables.OPTIONS)
 def test_the_step_is_finite_and_follows_the_curve(name):
     angle, h = 113.3, 1e-4
@@ -52,7 +67,7 @@ def test_a_common_threshold_joins_batches_if_every_pair_meets_and_the_bounds_are
     assert all(loss(items[at], classes[at]) == 0 for at in batches)
     assert study.measures(items, torch.stack([classes // 2, classes], 1))[0] == 1
 
-    alike = items.clone()  # classes 0 and 1 stand at one place, and no item of one ever meets one of the other
+    alike = items.clone()  # classes 0 and 1 are at one place, and no item of one ever meets an item of the other
     alike[classes == 1] = items[classes == 0]
     assert all(loss(alike[classes != k], classes[classes != k]) == 0 for k in (0, 1))
     assert study.measures(alike, torch.stack([classes // 2, classes], 1))[0] < 1

@@ -51,8 +51,8 @@ _NUMBERED = {"eq": r"\(\d+\.\d+\)", "numref": r"(?:Figure|Table) \d+\.\d+", "prf
 
 
 def is_plain(path: Path) -> bool:
-    """Whether a text is in the plain form: chapters and labs are, other pages are not yet."""
-    return path.parent.name in ("chapters", "solutions", "labs")
+    """Whether a text is in the plain form: chapters, labs and the errata are, other pages are not yet."""
+    return path.parent.name in ("chapters", "solutions", "labs") or path.name == "errata.md"
 
 
 @cache

@@ -3,8 +3,9 @@
 import re
 
 from tools.notebooks import pairs
+from tools.site import form
 
-TEXT = (pairs.ROOT / "book" / "errata.md").read_text(encoding="utf-8")
+TEXT = form.text(pairs.ROOT / "book" / "errata.md")
 HEAD, *_ = TEXT.split("## Contents")
 _ROW = re.compile(r"^\((errata-[\w-]+)\)=\n### ([^\n]+)\n(.*?)(?=^\(errata-|\Z)", re.DOTALL | re.MULTILINE)
 ROWS = {label: body for label, _, body in _ROW.findall(TEXT)}
@@ -33,7 +34,7 @@ def test_every_row_is_complete():
 
 
 def test_the_head_names_the_rows_without_a_cell_and_the_contents_lead_to_the_ten_and_to_every_part():
-    assert {f"errata-{name}" for name in AS_READ} == set(re.findall(r"\]\((errata-[\w-]+)\)", HEAD))
+    assert {f"errata-{name}" for name in AS_READ} == set(re.findall(r"<(errata-[\w-]+)>`", HEAD))
     parts = re.findall(r"^\((errata-[\w-]+)\)=\n## ", TEXT, re.MULTILINE)
-    linked = re.findall(r"\]\((errata-[\w-]+)\)", TEXT.split("## Contents")[1].split("```")[0])
+    linked = re.findall(r"<(errata-[\w-]+)>`", TEXT.split("## Contents")[1].split("```")[0])
     assert sorted(linked) == sorted([*(f"errata-{name}" for name in TEN), *parts])

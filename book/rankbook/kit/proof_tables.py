@@ -1,9 +1,8 @@
-"""Certificates of `rankedu.proofs`, written out for readers: a line for each step."""
+"""Write certificates of `rankedu.proofs` as tables, one line per step."""
 
 from collections.abc import Sequence
-from fractions import Fraction
 
-from rankedu.proofs import hierarchical, rearrangement
+from rankedu.proofs import rearrangement
 
 
 def explain_swaps(proof: rearrangement.Certificate, names: Sequence[str]) -> str:
@@ -29,29 +28,8 @@ def explain_swaps(proof: rearrangement.Certificate, names: Sequence[str]) -> str
     return _table(rows) + f"\n{end}so rk(y) costs no more than this permutation"
 
 
-def explain_h_ap(proof: hierarchical.Certificate, names: Sequence[str]) -> str:
-    """Tabulate the H-rank of each item, best rank first, as ranks within nested sets.
-
-    >>> print(explain_h_ap(hierarchical.certificate([1, 2, 0], [1, 2, 3]), names="abc"))
-    item | rank | rel | 1 x rk{rel >= 1} | 1 x rk{rel >= 2} | H-rank | H-rank/rank
-    -----|------|-----|------------------|------------------|--------|------------
-    a    | 1    | 1   | 1 x 1            |                  | 1      | 1
-    b    | 2    | 2   | 1 x 2            | 1 x 1            | 3      | 3/2
-    c    | 3    | 0   |                  |                  | 0      | 0
-    H-AP = 5/2 / 3 = 5/6
-    """
-    steps = [f"{step} x rk{{rel >= {t}}}" for step, t in zip(proof.steps, proof.thresholds, strict=True)]
-    rows: list[tuple[str, ...]] = [("item", "rank", "rel", *steps, "H-rank", "H-rank/rank")]
-    for k in sorted(range(len(names)), key=proof.permutation.__getitem__):
-        ranks = (f"{s} x {r}" if r else "" for s, r in zip(proof.steps, proof.within[k], strict=True))
-        rank, value = proof.permutation[k], proof.h_ranks[k]
-        rows.append((names[k], str(rank), str(proof.relevance[k]), *ranks, str(value), str(value / rank)))
-    total = sum(proof.relevance, Fraction(0))
-    return _table(rows) + f"\nH-AP = {proof.h_ap * total} / {total} = {proof.h_ap}"
-
-
 def _table(rows: Sequence[tuple[str, ...]]) -> str:
-    """Columns of equal width, with a line below the first row."""
+    """Align columns, and draw a line below the first row."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [" | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "-|-".join("-" * width for width in widths))

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from rankbook.ch04_interpolated_ranking import study
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
 from rankbook.kit.landscapes import interpolated_landscape, random_section, section_gradient
@@ -65,7 +64,7 @@ def interpolated_ranking_landscape(lam: float = 0.06, seed: int = SEED) -> Figur
     return style.describe(
         figure,
         f"The same block after interpolation with λ = {lam:g}: a continuous surface of flat facets with heights from "
-        f"{fact['low']:.0f} to {fact['high']:.0f}. Peaks and basins stand where the plateaus had them. The gradient "
+        f"{fact['low']:.0f} to {fact['high']:.0f}. Peaks and basins are where the plateaus had them. The gradient "
         f"vanishes on {fact['flat']:.1%} of the square; on the plateaus it did everywhere.",
     )
 
@@ -94,33 +93,6 @@ def gradient_bars() -> Figure:
         "Three bar charts, one bar for each of five items, blue for the two whose rank is in the loss, red and hatched "
         f"for the others; a bar to the right means that a descent step raises the score. {'. '.join(facts)}. In each "
         "chart the bars add up to zero.",
-    )
-
-
-def by_step() -> Figure:
-    """Pairs in order on new lists, over the mean step of the relevant items, for three kinds of lists."""
-    figure, axes = style.figure(1, 3, width=7.2, height=4.0, sharey=True)
-    names = (f"rate {study.RATE:g}", "with a margin", "log(1 + r)")
-    facts, (look, *others) = [], style.looks(("own", *names), markersize=5).values()
-    for axis, (p, n) in zip(axes, study.LISTS, strict=True):
-        found = study.by_step(p, n)
-        told = found.draw(axis, {"mean rank": look | {"label": "own rate"}})
-        usual = (study.STEPS, found.test["mean rank"][:, found.rates.index(study.RATE)])
-        for name, (steps, values), other in zip(names, (usual, *study.beside(p, n).values()), others, strict=True):
-            line = values.mean(-1)
-            axis.plot(steps, line, label=name, **other)
-            told.append(f"{name}: {line.max():.2f} at {steps[line.argmax()]:g}, {line[-1]:.2f} at {steps[-1]:g}")
-        axis.set(title=f"{p} relevant of {n}", ylim=(0.47, 0.79))
-        axis.set_xticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1", "10"])
-        facts.append(f"{p} of {n}: {'; '.join(told)}")
-    axes[0].set_ylabel("pairs in order, new lists")
-    axes[1].set_xlabel("mean step of the relevant items, in spreads of the scores")
-    style.legend_below(figure, axes[0])
-    return style.describe(
-        figure,
-        "Three panels: the share of pairs in order on lists that were not trained on, against the mean step of the "
-        "relevant items: of the mean rank, each step at its own rate, with 95 % intervals; at one rate for all steps, "
-        f"of the mean rank without a margin and with one, and of log(1 + r). {'. '.join(facts)}.",
     )
 
 

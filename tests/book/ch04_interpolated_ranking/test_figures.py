@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch04_interpolated_ranking import figures, study
+from rankbook.ch04_interpolated_ranking import figures
 from rankbook.kit import style
 from rankbook.kit.landscapes import interpolated_landscape, random_coefficients, random_section, rank_landscape
 from rankedu import rank, reference
-from rankedu.rankers import BlackboxRanker
 
 
 def largest_step(height):
@@ -30,33 +29,6 @@ def test_the_landscape_sinks_and_flattens_as_lam_grows():
     lows = [low for low, _ in ranges]
     assert len(ranges) == 4 and lows == sorted(lows, reverse=True)
     assert ranges[-1][1] - ranges[-1][0] < ranges[0][1] - ranges[0][0]
-
-
-def test_pairs_in_order_are_the_mean_rank_and_the_unit_moves_a_relevant_item_by_the_spread():
-    (p, n), lists = study.LISTS[0], torch.randn(5, 20, dtype=torch.float64)
-    relevant = (torch.arange(n) < p).expand_as(lists)
-    pairs = (lists[:, :p, None] > lists[:, None, p:]).double().mean((1, 2))
-    assert torch.allclose(study.in_order(lists, relevant), pairs)
-    made, spread, _ = study.task(p, n)
-    scores = torch.einsum("slif,sf->sli", made.made[1], study.start_weights()).flatten(0, 1).requires_grad_()
-    (slope,) = torch.autograd.grad(
-        study.MeanRank(lambda ranked: ranked)(scores, relevant[:1].expand_as(scores)), scores
-    )
-    assert slope.max().item() * p * len(scores) == pytest.approx(1)
-    assert spread == pytest.approx(scores.detach().std(-1).mean().item())
-
-
-def test_a_long_step_draws_the_scores_together_at_a_small_rate_and_a_large_one_or_a_margin_holds_them_apart():
-    small, large = study.RATES.index(0.03), study.RATES.index(3.0)
-    (long, moved, last, mean), (short, moved_less, usual, _) = (
-        [values.mean(-1) for values in study.after(4, 20, step).values()] for step in (20.0, 0.2)
-    )
-    assert long[small] < 0.3 < 1 < short[small] and long[large] > 1 and moved[small] > 5 * moved_less[small]
-    assert last[small] < usual[small] - 0.02 and mean[small] > usual[small] - 0.01
-    trained = study.by_step(4, 20).test["mean rank"].mean(-1)
-    assert last == pytest.approx(trained[-1]) and usual == pytest.approx(trained[3])
-    ranker, scores, relevant = BlackboxRanker(1.0), torch.tensor([[1.0, 0.0]]), torch.tensor([[True, False]])
-    assert study.MeanRank(ranker)(scores, relevant) == 1 < study.MeanRank(ranker, margin=2.0)(scores, relevant)
 
 
 # Propositions

@@ -21,11 +21,11 @@ ROWS = [
 ]
 #: λ of the code, items, queries, relevant items: three settings of the paper's retrieval experiments.
 PAPERS = [["Online Products", 4.0, 128, 128, 3], ["In-shop", 0.2, 128, 128, 7], ["CUB-200", 0.2, 128, 128, 3]]
-#: Mean steps of relevant items, in spreads, that trained alike at one rate in the chapter; the least in lists of 200.
+#: Mean steps of relevant items, in spreads, that let some items pass some others; the least in lists of 200.
 USEFUL, LONGER = [0.06, 0.2], 0.02
 VERDICTS = {
     "short": "short: few items pass another",
-    "useful": "in the useful range",
+    "useful": "in between: some items pass others",
     "long": "long: without a margin scores may fall together",
 }
 LEFT, RIGHT, LOW, HIGH = 128, 366, -4, 3
@@ -101,7 +101,7 @@ def settings(share, spread):
 def words(shown, verdict):
     """The picture for those who do not see it."""
     low, high = shown["useful"]
-    told = f"That is {shown['share']:.3g} spreads, {verdict}; from {low:g} to {high:g} all trained alike."
+    told = f"That is {shown['share']:.3g} spreads, {verdict}; from {low:g} to {high:g} some items pass some others."
     told = told if shown["guess"] else "Was that much?"
     return (
         f"λ is {shown['lam']:.3g} in the code and {shown['lam_of_the_paper']:.3g} in the paper: {shown['n']:.0f} "

@@ -7,33 +7,28 @@ from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from typing import Any
 
-#: A module that moved → the statement that imports it now, in a checkout of the book.
-_MODULES = {
-    "landscapes": "import rankbook.kit.landscapes",
-    "losses.csl": "import ranklab.contestants.csl",
-    "losses.on_proposals": "import ranklab.detections.on_proposals",
-    "losses.spearman": "import ranklab.contestants.spearman",
-    "metrics.boxes": "import ranklab.detections.boxes",
-    "metrics.detection": "import ranklab.detections.matching",
-    "rankers.registry": "import rankbook.kit.known_rankers",
-    "solvers": "import rankbook.kit.solvers",
-}
-#: The beginning of such a statement → the names of the library that it imports.
-_NAMES = {
-    "from rankbook.ch03_ranking_is_a_solver.all_permutations": "proofs.rearrangement.exhaustive",
-    "from rankbook.ch03_ranking_is_a_solver.lemma": "proofs.rearrangement.two_element_lemma",
-    "from rankbook.ch07_recall_loss.weights": "proofs.recall_weights.asymptotics proofs.recall_weights.exhaustive "
+#: Where modules, which end in "/", and names went, in a checkout of the book.
+_HOMES = {
+    "rankbook.ch03_ranking_is_a_solver.all_permutations": "proofs.rearrangement.exhaustive",
+    "rankbook.ch03_ranking_is_a_solver.lemma": "proofs.rearrangement.two_element_lemma",
+    "rankbook.ch07_recall_loss.weights": "proofs.recall_weights.asymptotics proofs.recall_weights.exhaustive "
     "proofs.recall_weights.closed_form_to_weights proofs.recall_weights.weights_to_closed_form",
-    "from rankbook.kit.known_rankers": "rankers.RANKERS rankers.Strength rankers.register",
-    "from ranklab.contestants": "losses.CSLLoss losses.SpearmanLoss",
-    "from ranklab.detections": "losses.OnProposals metrics.DetectionMatches metrics.box_iou "
-    "metrics.evaluate_detections metrics.match_detections",
+    "rankbook.kit.known_rankers": "rankers.registry/ rankers.RANKERS rankers.Strength rankers.register",
+    "rankbook.kit.landscapes": "landscapes/",
+    "rankbook.kit.solvers": "solvers/",
+    "ranklab.contestants": "losses.CSLLoss losses.SpearmanLoss",
+    "ranklab.contestants.csl": "losses.csl/",
+    "ranklab.contestants.spearman": "losses.spearman/",
+    "ranklab.detections": "losses.OnProposals metrics.DetectionMatches metrics.box_iou metrics.evaluate_detections "
+    "metrics.match_detections",
+    "ranklab.detections.boxes": "metrics.boxes/",
+    "ranklab.detections.matching": "metrics.detection/",
+    "ranklab.detections.on_proposals": "losses.on_proposals/",
 }
 #: Where a module or a name was → the statement that imports it now.
-MOVED = {f"rankedu.{module}": statement for module, statement in _MODULES.items()}
-MOVED |= {
-    f"rankedu.{name}": f"{start} import {name.rpartition('.')[2]}"
-    for start, names in _NAMES.items()
+MOVED = {
+    f"rankedu.{name.rstrip('/')}": f"import {home}" if name[-1] == "/" else f"from {home} import {name.split('.')[-1]}"
+    for home, names in _HOMES.items()
     for name in names.split()
 }
 

@@ -13,12 +13,9 @@ from itertools import pairwise, product
 from typing import Any
 
 from rankedu import reference
-from rankedu._lazy import moved
 from rankedu.proofs.exact import checked_permutation, exact_relevance, verdict
 
 __all__ = ["Certificate", "certificate"]
-
-__getattr__ = moved(__name__)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ PAGES = {
     "ranks": Page("Ranks", ("rankedu",)),
     "blackbox": Page("Blackbox differentiation", ("rankedu.blackbox",)),
     "rankers": Page("Rankers", ("rankedu.rankers",)),
-    "hierarchy": Page("Hierarchies", ("rankedu.hierarchy",)),
+    "hierarchy": Page("Hierarchies", ("rankedu.hierarchy", "rankedu.labels")),
     "metrics": Page("Metrics", ("rankedu.metrics", "rankedu.metrics.names")),
     "losses": Page("Losses", ("rankedu.losses",)),
     "memory": Page("Memories", ("rankedu.memory",)),

@@ -22,8 +22,11 @@ $(VENV)/.has-%: pyproject.toml constraints.txt
 book: $(VENV)/.has-book  ## build the book; prints the page to open
 	$(PY) book/tools build
 
-lab: $(VENV)/.has-lab  ## open the chapters in JupyterLab, with live sliders
-	$(PY) -m jupyter lab notebooks/01_rank_based_metrics.ipynb
+# A notebook that is saved keeps its sliders' pictures: book/jupyter tells JupyterLab to save them.
+lab: export JUPYTER_CONFIG_PATH = $(CURDIR)/book/jupyter
+lab: $(VENV)/.has-lab  ## open your own copies of the chapters in JupyterLab, in my-notebooks/, with live sliders
+	$(PY) book/tools copies
+	cd my-notebooks && $(abspath $(PY)) -m jupyter lab notebooks/01_rank_based_metrics.ipynb
 
 figures: $(VENV)/.has-lab  ## write the papers' figures to figures/ as PNG and SVG
 	$(PY) -m rankedu figures --out figures

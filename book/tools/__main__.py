@@ -4,6 +4,7 @@ build        bring the notebooks up to date and build the book
 notebooks    check which notebooks are current, execute those that are not
 numbers      put the numbers that the notebooks have computed into the text, where they differ
 works        write the bibliography as plain Markdown, for those who read the notebooks
+copies       copy the notebooks to a folder of the reader's own
 exercises    derive the starters from the chapters
 examples     run the scripts of the page "Use it in your project" and keep what they print
 first_loss   train networks with first losses and keep what they reach, for the page "Use it in your project"
@@ -29,6 +30,7 @@ COMMANDS = {
     "notebooks": "notebooks.pairs",
     "numbers": "notebooks.numbers",
     "works": "site.works",
+    "copies": "copies",
     "exercises": "notebooks.exercises",
     "examples": "notebooks.record_examples",
     "first_loss": "results.first_loss",

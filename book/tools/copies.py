@@ -1,8 +1,8 @@
 """A reader's own copies of the notebooks, in which `git pull` changes nothing: `python book/tools copies`.
 
 The folder, by default `my-notebooks/`, has the same folders as the repository: notebooks, their texts, and the pages
-that they link to. So links work and each copy is a pair. A copy that the reader has changed is never overwritten. A newer
-edition is written beside it, such as `02_blackbox_differentiation-2.ipynb`.
+that they link to. So links work and each copy is a pair. A copy that the reader has changed is never overwritten. A
+newer edition is written beside it, such as `02_blackbox_differentiation-2.ipynb`.
 """
 
 import argparse

@@ -1,6 +1,8 @@
 """Figures of chapter 16: proposals as lists, and the scale of the scores."""
 
+import numpy as np
 import torch
+from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -9,6 +11,7 @@ from rankbook.ch16_object_detection import proposals as made
 from rankbook.ch16_object_detection import study
 from rankbook.kit import style
 from ranklab.datasets.scenes import CLASSES, Scenes
+from ranklab.detections import proposal_scores
 
 
 def pictured_proposals(scene: int = 11) -> Figure:
@@ -42,23 +45,34 @@ def pictured_proposals(scene: int = 11) -> Figure:
     )
 
 
-def learned() -> Figure:
-    """What a head has learned after few and after many steps, against λ, each λ at its own rate."""
-    figure, axes = style.figure(1, 2, width=7.2, height=4.6, sharey=True)
-    colours = (style.BLACK, style.GREEN, style.SKY, style.ORANGE, style.RED)
-    facts = []
-    for axis, length in zip(axes, made.LENGTHS, strict=True):
-        found = made.compared(length)
-        looks = {name: {"color": c, "marker": m} for name, c, m in zip(found.test, colours, "Xos^v", strict=True)}
-        facts.append(f"After {length} steps: {'; '.join(found.draw(axis, looks))}.")
-        axis.axhline(found.values("cross entropy").mean(), color=style.BLACK, linewidth=1.2)
-        axis.axvline(study.cold_start(), color=style.GREY, linestyle=":")
-        axis.set(title=f"after {length} steps", xlabel="λ on the released code's scale", ylim=(0, 0.78))
-    axes[0].set_ylabel("mAP by probability")
-    handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2)
+def first_step(margin: float = 0.15) -> Figure:
+    """How many irrelevant scores of a fresh head the first step moves, by λ, for two kinds of scores."""
+    figure, axes = style.figure(width=5.8, height=3.2)
+    said = draw_first_step(axes, margin)
     return style.describe(
         figure,
-        f"Two panels, mAP on held-out proposals against λ, the mean of {made.STARTS} starts; a dotted line at λ = "
-        f"{study.cold_start():.0f}. {' '.join(facts)}",
+        f"The number of irrelevant scores that move, against λ from 0.1 to 2000. {said} A dotted line is at λ = "
+        f"{threshold(margin):.0f}.",
     )
+
+
+def draw_first_step(axes: Axes, margin: float) -> str:
+    """Draw the curves of `first_step`; returns in words where they leave 0."""
+    batch, lams = made.proposals(64, seed=1).of(0), np.geomspace(0.1, 2000, 60)
+    said = []
+    for kind, colour, line in (("log-odds", style.GREEN, "--"), ("probability", style.ORANGE, "-")):
+        scores = proposal_scores(batch.features @ made.fresh_heads()[0], kind)
+        counts = [study.moved(scores, batch.relevance, float(lam), margin) for lam in lams]
+        axes.plot(lams, counts, color=colour, linestyle=line, label=kind)
+        said.append(f"By {kind} none moves below λ = {lams[np.argmax(np.array(counts) > 0)]:.2g}.")
+    if margin:
+        axes.axvline(threshold(margin), color=style.GREY, linestyle=":", label="nα/w")
+    axes.set(xscale="log", xlabel="λ on the scale of the released code", ylabel="irrelevant scores that move")
+    axes.legend()
+    return " ".join(said)
+
+
+def threshold(margin: float) -> float:
+    """Return nα/w for the list of a class in the batch of the figure."""
+    relevance = made.proposals(64, seed=1).of(0).relevance
+    return margin * len(relevance) * float(relevance.any(0).sum()) / (2 / 3)

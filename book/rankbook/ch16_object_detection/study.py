@@ -1,17 +1,13 @@
-"""Chapter 16, computed: who is to blame, who is absent, and what a short list says."""
-
-import functools
-from collections.abc import Sequence
+"""Chapter 16, computed: which negatives cost AP, which classes are absent, and which scores a step moves."""
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rankbook.ch05_minibatch_bias.study import expected_precision
-from rankbook.ch16_object_detection import proposals as made
 from rankbook.kit.ranks import Array
-from rankedu import rank
+from rankedu.losses import MAPLoss
+from rankedu.rankers import BlackboxRanker
 from ranklab.datasets.scenes import CLASSES
 from ranklab.detections import box_iou
 
@@ -42,12 +38,12 @@ def blame(scores: npt.ArrayLike, relevant: npt.ArrayLike) -> Array:
 
 
 def reach(positives: int, above: int, *, lam: float, weight: float = 1.0) -> float:
-    """Bound on how far Algorithm 1 lifts a positive below so many negatives; λ on the paper's scale, times a weight."""
+    """Return a bound on the step of a positive below this many negatives; λ is on the scale of Algorithm 1."""
     return lam * weight / (4 * positives * above)
 
 
 def absent_from_scenes(length: int, pictures: int = 8) -> Array:
-    """Chance that a batch of scenes and ``length`` remembered ones hold no object of a class, for each of the 20."""
+    """Return the chance that a batch of scenes and ``length`` remembered ones hold no object of each class."""
     share = 1 / np.arange(1, len(CLASSES) + 1)
     share /= share.sum()
     counts = np.arange(OBJECTS[0], OBJECTS[1] + 1)
@@ -56,23 +52,20 @@ def absent_from_scenes(length: int, pictures: int = 8) -> Array:
 
 
 def absent_from_voc(length: int, pictures: int = 8) -> Array:
-    """The same for VOC 2007, from its published counts, if every picture is drawn from all."""
+    """Return the same for VOC 2007, from its published counts, if every picture is drawn from all."""
     return np.array([(1 - count / VOC07) ** (pictures * (1 + length)) for count in VOC07_PICTURES.values()])
 
 
-def present(length: int = 0) -> float:
-    """How many classes a batch has, with so many remembered ones; mean of forty, and of the starts."""
-    seen = torch.stack([made.proposals(made.BATCH, step).relevance.any(-2) for step in range(1, 41 + length)])
-    return float(seen.unfold(0, 1 + length, 1).any(-1).sum(-1).double().mean())
-
-
-def cold_start(margin: float = 0.15, length: int = 0) -> float:
-    """The λ from which on a fresh head's negatives move in the lists of classes: n α / w of the batches drawn."""
-    return made.BATCH * (1 + length) * margin * present(length) / (2 / 3)
+def moved(scores: Tensor, relevance: Tensor, lam: float, margin: float = 0.15) -> int:
+    """Count the irrelevant scores (proposals, classes) that RaMBO's loss of a detector moves; λ on the code's scale."""
+    leaf = scores.detach().clone().requires_grad_()
+    loss = MAPLoss(BlackboxRanker(lam, normalized=True), margin=margin)(leaf, relevance)
+    (slope,) = torch.autograd.grad(loss, leaf)
+    return int((slope[~relevance] != 0).sum())
 
 
 def propose(target: dict[str, Tensor], *, copies: int = 2, others: int = 7, seed: int = 0) -> tuple[Tensor, Tensor]:
-    """Boxes around the objects and elsewhere, and their labels: that of the object overlapped by half, else 0."""
+    """Return boxes around the objects and elsewhere, and the label of the object that each overlaps by half, else 0."""
     generator = torch.Generator().manual_seed(seed)
     boxes = target["boxes"].repeat_interleave(copies, 0)
     side = (boxes[:, 2:] - boxes[:, :2]).repeat(1, 2)
@@ -82,38 +75,3 @@ def propose(target: dict[str, Tensor], *, copies: int = 2, others: int = 7, seed
     proposed = torch.cat([near, far]).clamp(0, 128)
     overlap, which = box_iou(proposed, target["boxes"]).max(1)
     return proposed, torch.where(overlap >= 0.5, target["labels"][which], 0)
-
-
-def as_detections(hits: Sequence[int], objects: int) -> tuple[list[dict[str, Tensor]], list[dict[str, Tensor]]]:
-    """A picture with so many objects of one class, and detections of them: the best first, 1 for a hit, 0 for none."""
-    hit = torch.tensor(hits)
-    place = 50.0 * (hit.cumsum(0) * hit - 1)  # -50 where there is no object
-    there = 50.0 * torch.arange(objects)
-    boxes, truths = (torch.stack([x, x, x + 10, x + 10], 1) for x in (place, there))
-    ones = torch.ones(len(hit) + objects, dtype=torch.int64)
-    scores = torch.arange(len(hit), 0, -1) / len(hit)
-    found = {"boxes": boxes, "scores": scores, "labels": ones[: len(hit)]}
-    return [found], [{"boxes": truths, "labels": ones[:objects]}]
-
-
-def credulous(bias: float, start: int | slice = slice(None)) -> Tensor:
-    """Heads trained with cross entropy, and a bias towards the rarest class."""
-    heads = made.trained(made.Arm())[-1, made.RATES.index(0.016), start].clone()
-    heads[..., -1, -1] += bias
-    return heads
-
-
-@functools.cache
-def scored(label: int) -> tuple[Tensor, Tensor]:
-    """Scores for a class of 20,000 proposals that no head was trained on, and which of them show it; of each start."""
-    test = made.held_out(20_000)
-    return made.ranked(test.features @ credulous(0.0), "probability")[..., label - 1], test.labels == label
-
-
-def list_precision(label: int, length: int) -> float:
-    """Expected precision of a positive of a class in a list of (1 + length) batches that holds it; mean of starts."""
-    drawn, found = made.BATCH * (1 + length), []
-    for scores, relevant in zip(*scored(label), strict=True):
-        ranks = rank(scores)[relevant].sort().values.numpy()
-        found.append(expected_precision(ranks, len(scores), drawn, np.arange(1, len(ranks) + 1)).mean())
-    return float(np.mean(found))

@@ -3,12 +3,14 @@ import pytest
 import torch
 from drawn import gradient
 
-from rankbook.ch16_object_detection import explorables, study
+from rankbook.ch16_object_detection import explorables, figures, since, study
 from rankbook.ch16_object_detection import proposals as made
+from rankbook.kit import style
 from rankedu.losses import APLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
 from ranklab.datasets.scenes import Scenes
+from ranklab.detections import proposal_scores
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -76,14 +78,34 @@ def test_most_classes_of_voc_are_absent_from_most_batches():
     assert alone[-1] == pytest.approx((1 - 96 / 5011) ** 8)
 
 
-def test_heads_learn_and_no_order_beats_the_true_probability(monkeypatch):
-    monkeypatch.setattr(made, "LENGTHS", (40,))
-    part = made.held_out()
-    best = made.mean_ap(made.true_probability(part), part)
-    for arm, lam in ((made.Arm(), 1.0), (made.Arm("log-odds"), 16.0), (made.Arm("probability"), 1024.0)):
-        heads = made.trained.__wrapped__(arm, lam)[0, 3]
-        found = made.mean_ap(made.ranked(part.features @ heads, "probability"), part)
-        assert (found > 0.4).all() and (found < best).all()
+@pytest.mark.filterwarnings("ignore:lam=")
+def test_the_first_step_moves_probabilities_only_beyond_the_threshold_and_log_odds_before():
+    batch, head = made.proposals(64, seed=1).of(0), made.fresh_heads()[0]
+    probability, log_odds = (proposal_scores(batch.features @ head, kind) for kind in ("probability", "log-odds"))
+    for margin in (0.05, 0.15):
+        lam = figures.threshold(margin)
+        assert study.moved(probability, batch.relevance, 0.7 * lam, margin) == 0
+        assert study.moved(probability, batch.relevance, 1.4 * lam, margin) > 300
+        assert study.moved(log_odds, batch.relevance, 0.7 * lam, margin) > 0
+    assert study.moved(probability, batch.relevance, 1.0, margin=0.0) > 0
+    assert "dotted line is at λ = 101" in style.description(figures.first_step())
+
+
+def test_losses_since_are_one_minus_ap_where_boxes_fit_and_buckets_are_the_charges():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        y, relevant = rng.permutation(9) / 9, rng.permutation(9) < rng.integers(1, 6)
+        lost = 1 - average_precision(torch.from_numpy(y), torch.from_numpy(relevant)).item()
+        assert since.alrp_loss(y, relevant, np.zeros(9)) == pytest.approx(lost)
+        assert since.alrp_loss(y, relevant, np.full(9, 0.5)) > lost
+        ranking, sorting = since.rank_and_sort(y, np.where(relevant, 0.5 + y / 2, 0))
+        assert ranking == pytest.approx(lost) and sorting == pytest.approx(0), "the best box first"
+        ranking, sorting = since.rank_and_sort(y, np.where(relevant, 1 - y / 2, 0))
+        assert ranking == pytest.approx(lost) and (sorting > 1e-9) == (relevant.sum() > 1)
+        charges = study.blame(y, relevant)[np.argsort(-y)][~relevant[np.argsort(-y)]]
+        found = since.buckets(y, relevant)
+        assert np.allclose(np.repeat([c for _, c in found], [size for size, _ in found]), charges)
+        assert len(found) <= relevant.sum() + 1
 
 
 def test_easy_background_moves_cross_entropy_and_not_ap_and_the_shares_add_up():

@@ -6,7 +6,7 @@ each level is worth. For one query it depends only on the level, so it is a tabl
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -95,16 +95,6 @@ def check_n_levels(largest: int, n_levels: int | None) -> int:
     if n_levels is None:
         return max(largest, 1)
     return check_count(n_levels, "n_levels", least=max(largest, 1), hint="the L of labels (n, L), the largest level")
-
-
-def check_per_level(values: Iterable[float], n_levels: int, name: str) -> tuple[float, ...]:
-    """One finite number >= 0 for each level."""
-    found = tuple(float(value) for value in values)
-    if len(found) != n_levels or not all(0 <= value < math.inf for value in found):
-        raise ValueError(
-            f"{name} must be {n_levels} finite numbers >= 0, one a level from the coarsest on, got {list(found)}"
-        )
-    return found
 
 
 def count_levels(levels: Tensor, n_levels: int, where: Tensor | None = None) -> Tensor:

@@ -85,50 +85,40 @@ def identify(
     The queries are ``alone`` where no gallery was given.
     """
     if gallery_ids is not None and alone:
-        raise ValueError(
-            "gallery must be given with gallery_ids, got None (without a gallery, ids are those of the items)"
-        )
+        raise ValueError("gallery must be given with gallery_ids, got None (without it, ids are those of the items)")
     if not alone and (ids is None) != (gallery_ids is None):
         given, missing = ("ids", "gallery_ids") if gallery_ids is None else ("gallery_ids", "ids")
         raise ValueError(f"{missing} must be given with {given}, got None (an id means the same item in both)")
-    queries = None if ids is None else _checked(ids, labels, "ids", "embeddings")
-    rows = slice(None) if queries is None else _distinct(queries, labels, "ids")
-    if queries is None or gallery_ids is None:
-        own = alone or same_items(embeddings, labels, gallery, gallery_labels)
-        return rows, rows if own else slice(None), np.arange(len(labels[rows])) if own else np.full(len(labels), -1)
-    items = _checked(gallery_ids, gallery_labels, "gallery_ids", "gallery")
-    columns = _distinct(items, gallery_labels, "gallery_ids")
-    return rows, columns, _twins(queries[_numpy(rows)], items[_numpy(columns)])
+    if ids is None:
+        own, n = alone or same_items(embeddings, labels, gallery, gallery_labels), len(labels)
+        return slice(None), slice(None), np.arange(n) if own else np.full(n, -1)
+    rows, queries = _distinct(ids, labels, "ids", "embeddings")
+    if gallery_ids is None:
+        return rows, rows, np.arange(len(queries))
+    columns, items = _distinct(gallery_ids, gallery_labels, "gallery_ids", "gallery")
+    return rows, columns, _twins(queries, items)
 
 
-def _numpy(rows: Rows) -> slice | Ints:
-    return rows if isinstance(rows, slice) else array(rows)
-
-
-def _checked(ids: Tensor, rows: Tensor, name: str, other: str) -> Ints:
+def _distinct(ids: Tensor, labels: Tensor, name: str, beside: str) -> tuple[Rows, Ints]:
+    """Choose the first row of each id, and its id; warn of the others, which must have the same label."""
     check_integers(ids, name, "number the items")
-    if ids.shape != rows.shape[:1]:
-        raise ValueError(f"{name} must have shape ({len(rows)},), one id for each of {other}, got {tuple(ids.shape)}")
-    return array(ids).astype(np.int64)
-
-
-def _distinct(ids: Ints, labels: Tensor, name: str) -> Rows:
-    """Choose the first row of each id; warn of the others, which must have the same label."""
-    _, first, number = np.unique(ids, return_index=True, return_inverse=True)
-    if len(first) == len(ids):
-        return slice(None)
-    original = labels[torch.from_numpy(first[number]).to(labels.device)]
-    if len(odd := (original != labels).reshape(len(ids), -1).any(1).nonzero()):
-        row = int(odd[0])
+    if ids.shape != labels.shape[:1]:
         raise ValueError(
-            f"{name} must name one item each, got {ids[row]} in rows {first[number[row]]} and {row}, "
-            "whose labels differ"
+            f"{name} must have shape ({len(labels)},), one id for each of {beside}, got {tuple(ids.shape)}"
         )
-    warn_caller(
-        f"{len(ids) - len(first)} of {len(ids)} rows repeat an item of the same {name}, and are left out",
-        DuplicateItemsWarning,
-    )
-    return torch.from_numpy(np.sort(first)).to(labels.device)
+    numbers = array(ids).astype(np.int64)
+    _, first, number = np.unique(numbers, return_index=True, return_inverse=True)
+    if len(first) == len(numbers):
+        return slice(None), numbers
+    original = labels[torch.from_numpy(first[number]).to(labels.device)]
+    if len(odd := (original != labels).reshape(len(labels), -1).any(1).nonzero()):
+        row = int(odd[0])
+        both = f"{numbers[row]} in rows {first[number[row]]} and {row}, whose labels differ"
+        raise ValueError(f"{name} must name one item each, got {both}")
+    repeated = f"{len(numbers) - len(first)} of {len(numbers)} rows repeat an item of the same {name}"
+    warn_caller(f"{repeated}, and are left out", DuplicateItemsWarning)
+    first.sort()
+    return torch.from_numpy(first).to(labels.device), numbers[first]
 
 
 def _twins(ids: Ints, gallery_ids: Ints) -> Ints:

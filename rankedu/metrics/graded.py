@@ -23,7 +23,6 @@ from rankedu.metrics._ranking import (
     rank_lists,
 )
 from rankedu.metrics.binary import ap, least, precisions
-from rankedu.ranks import rank
 
 __all__ = [
     "average_precision_per_level",
@@ -156,11 +155,6 @@ def check_target(scores: Tensor, target: Tensor, where: Mask) -> None:
     check_where(where, scores)
     check_not_nan(scores, where)
     check_not_nan(target, where, name="target")
-
-
-def fractional_ranks(scores: Tensor, where: Mask) -> Tensor:
-    """Rank in float64, where tied items share the mean of their ranks; 0 outside ``where``."""
-    return (rank(scores, where=where, ties="min") + rank(scores, where=where, ties="max")).double() / 2
 
 
 def hierarchical_rank(

@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize, softplus
 
 from rankedu.checks import check_number
-from rankedu.hierarchy import check_per_level
 from rankedu.hierarchy import levels as common_levels
 from rankedu.labels import check_paths, check_rows
 from rankedu.losses.base import eager
@@ -62,7 +61,10 @@ class CSLLoss(nn.Module):
         paths = _check_classes(class_labels)
         n = paths.shape[1]
         usual = [0.25 + 0.2 * (n - level) / max(1, n - 1) for level in range(1, n + 1)]
-        self.margins = check_per_level(usual if margins is None else margins, n, "margins")
+        self.margins = tuple(float(margin) for margin in (usual if margins is None else margins))
+        if len(self.margins) != n or not all(0 <= margin < math.inf for margin in self.margins):
+            got = f"one a level from the coarsest on, got {list(self.margins)}"
+            raise ValueError(f"margins must be {n} finite numbers >= 0, {got}")
         self.scale = check_number(scale, "scale", above=0, hint="32 is published")
         self.register_buffer("class_labels", paths)
         self.proxies = new_proxies(len(paths), dim)

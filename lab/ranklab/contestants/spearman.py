@@ -7,8 +7,9 @@ from torch import Tensor, nn
 from rankedu.checks import check_floating, warn_caller
 from rankedu.losses.base import at_unit_weight, check_ranker, eager, zeros
 from rankedu.metrics import UndefinedMetricWarning
-from rankedu.metrics.graded import check_target, fractional_ranks
+from rankedu.metrics.graded import check_target
 from rankedu.rankers.base import wide
+from rankedu.ranks import rank
 
 
 class SpearmanLoss(nn.Module):
@@ -57,7 +58,9 @@ class SpearmanLoss(nn.Module):
         """
         check_floating(scores)
         check_target(scores, target, where)
-        goal = fractional_ranks(target, where)
+        goal = (
+            rank(target, where=where, ties="min") + rank(target, where=where, ties="max")
+        ).double() / 2  # ties share
         count = (goal > 0).sum(-1, keepdim=True).double()
         ordered = goal.amax(-1) > (count.squeeze(-1) + 1) / 2  # not all have the mean rank
         if not ordered.any():

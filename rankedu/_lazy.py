@@ -11,8 +11,7 @@ from typing import Any
 _HOMES = {
     "rankbook.ch03_ranking_is_a_solver.all_permutations": "proofs.rearrangement.exhaustive",
     "rankbook.ch03_ranking_is_a_solver.lemma": "proofs.rearrangement.two_element_lemma",
-    "rankbook.ch07_recall_loss.weights": "proofs.recall_weights.asymptotics proofs.recall_weights.exhaustive "
-    "proofs.recall_weights.closed_form_to_weights proofs.recall_weights.weights_to_closed_form",
+    "rankbook.ch07_recall_loss.weights": "proofs.recall_weights.asymptotics",
     "rankbook.kit.known_rankers": "rankers.registry/ rankers.RANKERS rankers.Strength rankers.register",
     "rankbook.kit.landscapes": "landscapes/",
     "rankbook.kit.solvers": "solvers/",

@@ -30,7 +30,7 @@ def _last(cut_off: int | str) -> int:
     "how quickly the push falls with r.",
 )
 @goal(
-    "Leave a push to one of the five alone.",
+    "Give all of the push to one of the five.",
     lambda at: sum(share > 0 for share in at.share) == 1,
     "This is L@1: the item with r = 1 has all of the push, and p no longer matters. Supervision is sparse again, "
     "although all relevant items are counted.",
@@ -38,7 +38,7 @@ def _last(cut_off: int | str) -> int:
 @goal(
     "Give the item with r = 1 more than 80 % of the push, with no largest K.",
     lambda at: at.share[1] > 0.8 and at.cut_off == NO_CUT,
-    "{share[1]:.0%} go to the item with r = 1, and {share[4]:.1%} to the last. The item with r = 0 has nobody left to "
+    "{share[1]:.0%} go to the item with r = 1, and {share[4]:.1%} to the last. The item with r = 0 has nothing left to "
     "pass, and no push, whatever the weights.",
 )
 @explorable(
@@ -46,7 +46,7 @@ def _last(cut_off: int | str) -> int:
     cut_off=choice((1, 3, 10, NO_CUT), default=NO_CUT, label="largest K"),
 )
 def weights_to_loss(power: float, cut_off: int | str) -> Figure:
-    """From weights to a loss: w_K = 1/K^p up to a largest K, their sum W(r), and who is pushed."""
+    """From weights to a loss: w_K = 1/K^p up to a largest K, their sum W(r), and the push of each relevant item."""
     w = weights(power, cut_off)
     total = np.concatenate([[0], w.cumsum()])
     push = np.array([w[r - 1] if r else 0.0 for r in OUTRANKED])  # what passing one item saves

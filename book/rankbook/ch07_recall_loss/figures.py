@@ -1,6 +1,6 @@
-"""Figures of chapter 7: who gets a gradient, bricks counted twice, and what weights make of a rank."""
+"""Figures of chapter 7: which items get a gradient, bricks counted twice, and what weights make of a rank."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from rankbook.kit import style
-from rankbook.kit.compare import Comparison
 from rankedu.losses import RecallLoss
 from rankedu.rankers import BlackboxRanker
 from rankedu.ranks import outranking_negatives
@@ -28,8 +27,13 @@ DESIGNS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+def query() -> tuple[Tensor, Tensor]:
+    """The scores of the query, and which items are relevant."""
+    return torch.tensor(QUERY_SCORES), torch.tensor(QUERY_RELEVANT).bool()
+
+
 def best_positive_loss(scores: Tensor, relevance: Tensor, lam: float) -> Tensor:
-    """The same weighted sum over K, of 1 − r@K itself: log(1 + r) of the best relevant item alone."""
+    """The same weighted sum over K, of 1 − r@K itself: log(1 + r) of the best relevant item."""
     ranks = BlackboxRanker(lam)(scores)
     return torch.log(ranks[relevance].min())  # its rank is 1 + r
 
@@ -43,8 +47,8 @@ def places_gained(loss: Callable[[Tensor], Tensor], scores: Tensor, lam: float) 
 
 def who_gets_a_gradient(lam: float = 3.0) -> Figure:
     """One query, two losses with the same weights: recall as it is printed, and the refined one."""
-    relevance = torch.tensor(QUERY_RELEVANT).bool()
-    r = outranking_negatives(torch.tensor(QUERY_SCORES), relevance)[relevance].tolist()
+    scores, relevance = query()
+    r = outranking_negatives(scores, relevance)[relevance].tolist()
     loss_of_all = RecallLoss(BlackboxRanker(lam))
     losses: dict[str, Callable[[Tensor], Tensor]] = {
         "recall: $\\sum_K w_K\\,(1 - \\mathrm{r@}K)$": lambda y: best_positive_loss(y, relevance, lam),
@@ -53,7 +57,7 @@ def who_gets_a_gradient(lam: float = 3.0) -> Figure:
     figure, axes = style.figure(2, 1, width=6.4, height=4.6, sharex=True, sharey=True)
     facts = []
     for axis, (title, loss) in zip(axes, losses.items(), strict=True):
-        places = places_gained(loss, torch.tensor(QUERY_SCORES), lam)
+        places = places_gained(loss, scores, lam)
         for item, (gained, relevant) in enumerate(zip(places, QUERY_RELEVANT, strict=True), start=1):
             axis.bar(item, gained, edgecolor="white", width=0.8, **style.area(bool(relevant)))
             axis.plot(item, 0, markersize=6, **style.mark(bool(relevant)))
@@ -117,7 +121,7 @@ def slope(weights: Callable[[Tensor], Tensor], r: Tensor) -> Tensor:
 
 
 def designs() -> Figure:
-    """Closed forms W side by side: what a positive pays, and its push."""
+    """Closed forms W side by side: what a relevant item costs, and its push."""
     r = torch.arange(0.0, 101.0, dtype=torch.float64)
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.5)
     facts = []
@@ -129,27 +133,11 @@ def designs() -> Figure:
         if np.isnan(seen[1:]).all():
             right.plot(1, push[0], "o", color=right.lines[-1].get_color(), markersize=8)
         facts.append(f"{name}: push {push[0]:.2f} at r = 1, {push[9]:.3g} at 10, {push[99]:.2g} at 100")
-    left.set(xlabel="r", title="what a positive pays: $W(r)$", ylim=(0, 5))
+    left.set(xlabel="r", title="what an item costs: $W(r)$", ylim=(0, 5))
     right.set(xlabel="r", title="its push: $W'(r)$", ylim=(5e-4, 2))
     right.legend(loc="lower left")
     return style.describe(
         figure,
         "Two panels with a curve for each closed form W. Left, W against r; right, on logarithmic axes, the push, the "
-        f"slope of W at a positive that r irrelevant items outrank. {'; '.join(facts)}.",
-    )
-
-
-def swept(results: Mapping[str, Comparison]) -> Figure:
-    """R@1 of each design against λ, each λ at its better rate; baselines are grey."""
-    figure, axes = style.figure(1, len(results), width=7.2, height=4.2, sharey=True, squeeze=False)
-    facts = []
-    for axis, (panel, found) in zip(axes[0], results.items(), strict=True):
-        facts.append(f"{panel}: {'; '.join(found.draw(axis, style.looks(found.test, markersize=5)))}")
-        axis.set(title=panel, xlabel="λ", ylim=(0, None))
-        style.xticks(axis, found.strengths["log"])
-    axes[0][0].set(ylabel="R@1 on new classes")
-    style.legend_below(figure, axes[0][0])
-    return style.describe(
-        figure,
-        f"R@1 against λ, a curve with a band for each closed form, in {len(results)} panels. {'. '.join(facts)}.",
+        f"slope of W at an item that r irrelevant ones outrank. {'; '.join(facts)}.",
     )

@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from rankbook.ch07_recall_loss import explorables as chapter
-from rankbook.ch07_recall_loss import figures, study
+from rankbook.ch07_recall_loss import figures
 from rankbook.kit import style
 from rankedu import outranking_negatives, rank
 from rankedu.losses import RecallLoss
 from rankedu.metrics import recall_at_k
 from rankedu.rankers import BlackboxRanker
 
-SCORES, RELEVANT = torch.tensor(figures.QUERY_SCORES), torch.tensor(figures.QUERY_RELEVANT).bool()
+SCORES, RELEVANT = figures.query()
 
 
 def test_recall_moves_one_relevant_item_and_the_refined_one_moves_all():
@@ -63,18 +63,6 @@ def test_shares_of_the_push_are_what_passing_one_saves():
         last = 20 if cut_off == chapter.NO_CUT else cut_off
         push = np.array([float(r) ** -power if 0 < r <= last else 0.0 for r in chapter.OUTRANKED])
         np.testing.assert_allclose(shares, 100 * push / push.sum(), atol=0.51)
-
-
-def test_the_study_exchanges_labels_and_loses_none_and_its_batches_hold_four_items_of_sixteen_classes():
-    members, of_class = study.mislabelled(0.3, 2), torch.arange(400)[:, None]
-    assert all(torch.equal(row.flatten().sort().values, torch.arange(3200)) for row in members)
-    moved = (members // 8 != of_class).float().mean(dim=(1, 2))
-    assert ((moved > 0.25) & (moved < 0.35)).all() and (study.mislabelled(0.0, 2) // 8 == of_class).all()
-    said = torch.empty(2, 3200, dtype=torch.long).scatter_(1, members.flatten(1), torch.arange(3200).expand(2, -1) // 8)
-    for batch in study.batches(members, 3):
-        labels = said.gather(1, batch).view(2, 12, 4)
-        assert (labels == labels[..., :1]).all() and all(len(set(row.tolist())) == 12 for row in labels[..., 0])
-        assert all(len(set(row.tolist())) == 48 for row in batch)
 
 
 def below_zero(r):

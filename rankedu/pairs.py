@@ -35,13 +35,11 @@ def far(values: Tensor) -> float:
 
 
 class Pairs(NamedTuple):
-    """The items k of the pairs, and which items j each is compared with, by how much."""
+    """The items k of the pairs, and the weights of the items j with which each is compared."""
 
     row: Tensor  # (p,) int64, ascending: the row of each item k
     item: Tensor  # (p,) int64: its position there; it is not compared with itself
-    grade: Tensor | None = None  # (q, n), in the dtype of the scores: 0 for the most relevant items
-    only: str = "lower"  # or "higher": with grades, the items j that are less, or more, relevant than k
-    weight: Tensor | None = None  # (q, n): the second sum weighs j by the smaller of its weight and that of k
+    weight: Tensor | None = None  # (q, n): the second sum weighs j by the smaller of the weights of j and k
 
 
 def pair_sums(
@@ -120,14 +118,8 @@ def _chunks(own: Tensor, others: Tensor) -> Iterator[slice]:
 def _differences(own: Tensor, others: Tensor, pairs: Pairs, some: slice) -> Tensor:
     """y_j − y_k for all j; `far` or less for j that are not counted, k itself among them."""
     row, item = pairs.row[some], pairs.item[some, None]
-    found = others.index_select(0, row) - own[some, None]
-    if pairs.grade is None:
-        return found.scatter_(1, item, far(found))
-    grade = pairs.grade.index_select(0, row)
-    behind = grade - grade.gather(1, item)
-    if pairs.only == "higher":
-        behind.neg_()
-    return found.add_(torch.threshold_(behind, 0.0, far(found)).clamp_(max=0.0))  # a mask would be slower
+    found = others.index_select(0, row).sub_(own[some, None])
+    return found.scatter_(1, item, far(found))
 
 
 def _weights(pairs: Pairs, some: slice) -> Tensor:

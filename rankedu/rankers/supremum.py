@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from rankedu.checks import check_choice, check_mask, check_not_nan, check_number
-from rankedu.pairs import Pairs, far, pair_sums
+from rankedu.pairs import Pairs, far
 from rankedu.rankers.base import wide
-from rankedu.rankers.pairwise import PairwiseRanker, bounded, check_temperature, tabulate
+from rankedu.rankers.pairwise import PairwiseRanker, bounded, check_temperature
 from rankedu.rankers.sigmoid import sigmoid
 from rankedu.ranks import Relevant, h_rank, rank
 
@@ -121,7 +121,10 @@ class SupremumRanker(PairwiseRanker):
 
     def slope(self, differences: Tensor, steps: Tensor | None = None) -> Tensor:
         differences = differences.detach()
-        curve = sigmoid(differences.clamp(max=self.delta) / self.temperature)
+        if steps is None or self.jump != 0:
+            curve = sigmoid(differences.clamp(max=self.delta) / self.temperature)
+        else:  # what the steps are made of
+            curve = torch.sub(steps, beyond(differences, 0.0), alpha=self.start).clamp_(max=self.start_of_line)
         inside = self.start_of_line * (1 - self.start_of_line) / self.temperature  # of the clamped curve, beyond delta
         slope = torch.addcmul(curve, curve, curve, value=-1).mul_(1 / self.temperature)
         return slope.add_(beyond(differences, self.delta), alpha=self.rho - inside)
@@ -164,23 +167,38 @@ class SupremumRanker(PairwiseRanker):
         """
         if within_grad is None:
             return super().two_ranks(scores, relevant, where, within_grad=None)
-        row, column = relevant.real.nonzero(as_tuple=True)
-        rows = bounded(scores, where)
-        grade = None if relevant.grade is None else relevant.grade.to(rows.dtype)
-        pairs = Pairs(row, relevant.item[row, column], grade)
-        others = rows if relevant.grade is not None else rows.masked_fill(relevant.members, far(rows))
-        counted, _ = self._sums(rows, pairs, others)
-        table = bounded(relevant.pick(scores), relevant.real)
-        if grade is None:
+        grade = (~relevant.members).long() if relevant.grade is None else relevant.grade.long()
+        counted = sums_by_grade(self, bounded(scores, where), grade, relevant.item, relevant.real, torch.le)
+        table = relevant.pick(scores)
+        if relevant.grade is None:
             own = within = rank(table.detach(), where=relevant.real, ties="max").to(scores)
         else:
             own, total = h_rank(table.detach(), relevant, ties="for")
             within = total / relevant.share.masked_fill(~relevant.real, 1.0)
             if self.lower is not None:
-                pairs = Pairs(row, column, relevant.pick(grade), only="higher")
-                change, _ = pair_sums(_LessThanCounted(self.lower), table[row, column], table, pairs)
-                within = within + tabulate(change, relevant)
-        return own + tabulate(counted, relevant), within
+                rows, place = bounded(table, relevant.real), torch.arange(table.shape[1], device=table.device)
+                steps = _LessThanCounted(self.lower), rows, relevant.pick(grade), place.expand_as(table)
+                within = within + sums_by_grade(*steps, relevant.real, torch.ge)
+        return own + counted, within
+
+
+def sums_by_grade(
+    counter: PairwiseRanker,
+    rows: Tensor,
+    grade: Tensor,
+    item: Tensor,
+    real: Tensor,
+    leaves_out: Callable[[Tensor, int], Tensor],
+) -> Tensor:
+    """Sum the steps from each real item of a table, (q, m), to the items of its row whose grade is not left out."""
+    row, column = real.nonzero(as_tuple=True)
+    own = grade[row, item[row, column]]
+    found, order = [], own.argsort(stable=True)
+    for g, some in enumerate(order.split(own.bincount().tolist())):
+        others = rows.masked_fill(leaves_out(grade, g), far(rows))
+        found.append(counter._sums(rows, Pairs(row[some], item[row[some], column[some]]), others)[0])
+    table = torch.zeros(real.numel(), dtype=rows.dtype, device=rows.device)
+    return table.index_copy(0, (row * real.shape[1] + column)[order], torch.cat(found)).view(real.shape)
 
 
 class _LessThanCounted(PairwiseRanker):

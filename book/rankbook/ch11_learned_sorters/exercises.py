@@ -44,7 +44,7 @@ def _judge_error(case: Case, error: float) -> str | None:
     """Better than 0.6 of what it is off to answer the middle rank always."""
     middle = np.abs(np.arange(1, case["n"] + 1) - (case["n"] + 1) / 2).mean()
     off = f"{error / middle:.1f} times what always answering the middle gives, and 0.6 is enough"
-    return None if error < 0.6 * middle else f"so many ranks is it off: {off}"
+    return None if error < 0.6 * middle else f"it is off by that many ranks: {off}"
 
 
 def _rankings() -> list[Case]:

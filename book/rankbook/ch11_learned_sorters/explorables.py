@@ -15,7 +15,7 @@ OTHERS, REACH, STAGES = (0.7, 0.3, -0.2, -0.6), 3.0, (0, 20, 80, 400)
 
 
 def answers(steps: int, moving: Tensor) -> tuple[Tensor, Tensor]:
-    """The ranks that the sorter answers, and the true ones, for each score of the moving item; shape (m, 5)."""
+    """Return the ranks of the sorter and the true ones, for each score of the moving item; shape (m, 5)."""
     ranker, _ = trained(len(OTHERS) + 1, steps)
     scores = torch.cat([torch.tensor(OTHERS).expand(len(moving), -1), moving.unsqueeze(1)], 1)
     return ranker(scores), rank(scores)
@@ -24,28 +24,27 @@ def answers(steps: int, moving: Tensor) -> tuple[Tensor, Tensor]:
 @goal(
     "After 400 steps, find a score at which E must fall to get a better rank from the sorter.",
     lambda at: at.steps == 400 and at.slope > 0.05,
-    "At {score:g} the curve has turned: the rank gets better as the score falls. A loss that wants E to rise asks the "
-    "model there to lower its score.",
+    "At {score:g} the curve has turned, so the rank gets better as the score falls. There a loss that wants E to rise "
+    "lowers its score.",
 )
 @goal(
     "After 400 steps, change the answer for A by a quarter of a rank or more while all true ranks stay as they are "
     "with E at 1.",
     lambda at: at.steps == 400 and at.score > 1 and at.strayed >= 0.25,
-    "E stands above all others already, so nothing changes in truth; the answer for A went from {near:.2f} to "
-    "{here:.2f}.",
+    "E is above all others already, so no true rank changes, but the answer for A went from {near:.2f} to {here:.2f}.",
 )
 @goal(
     "Find the stage at which the sorter is furthest off in the shaded range.",
     lambda at: at.steps == 0,
-    "Untrained, its answers are {error:.2f} ranks off there. The curve is smooth at every stage: what is learnt is a "
-    "ramp, not a staircase.",
+    "Untrained, its answers are {error:.2f} ranks off there. The curve is smooth at every stage, because the "
+    "network learns a ramp and not a staircase.",
 )
 @explorable(
     steps=choice(STAGES, default=80, label="training steps"),
     score=slider(-REACH, REACH, default=0.5, steps=61, stops=13, label="score of E"),
 )
 def sorter_and_truth(steps: int, score: float) -> Figure:
-    """Item E moves through a list of five; a learnt sorter follows."""
+    """Item E moves through a list of five, and a learned sorter follows."""
     line = torch.linspace(-REACH, REACH, 601)
     found, true = answers(steps, line)
     here, truth = answers(steps, torch.tensor([float(score)]))

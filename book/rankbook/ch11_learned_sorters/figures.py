@@ -1,4 +1,4 @@
-"""Figures of chapter 11: a network that has learnt to sort, and where it has not."""
+"""Figures of chapter 11: a network that has learned to sort, and where it fails."""
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from ranklab.training.sorter_data import DISTRIBUTIONS, draw_scores
 
 
 def learning_to_sort(n: int = study.N, steps: int = study.STEPS) -> Figure:
-    """The training error of a sorter, and its ranks beside the true ones on a list that it has not seen."""
+    """Draw the training error of a sorter, and its ranks beside the true ones on a list that it has not seen."""
     ranker, errors = study.trained(n, steps)
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.5)
     left.plot(errors, color=style.BLUE, linewidth=0.6, alpha=0.4)
@@ -28,54 +28,50 @@ def learning_to_sort(n: int = study.N, steps: int = study.STEPS) -> Figure:
     found, true = ranker(scores), rank(scores)
     right.plot([1, n], [1, n], color=style.GREY, linewidth=1)
     right.plot(true, found, "o", color=style.ORANGE, markersize=5)
-    right.set(xlabel="true rank", title="rank that it answers", ylim=(0, n + 1))
+    right.set(xlabel="true rank", title="rank that the sorter returns", ylim=(0, n + 1))
     return style.describe(
         figure,
         f"Left, the mean absolute error of the ranks during {steps} steps of training: {errors[:10].mean():.1f} ranks "
         f"in the first ten, {errors[-50:].mean():.2f} in the last fifty; answering the middle rank always gives "
-        f"{n / 4:g}. Right, the answers for one list of {n} unseen scores lie along the diagonal, "
+        f"{n / 4:g}. Right, the answers for one list of {n} unseen scores are near the diagonal, "
         f"{float((found - true).abs().mean()):.2f} off on average and {float((found - true).abs().max()):.2f} at most.",
     )
 
 
 @paper_figure("RaMBO supp. Fig. 2c")
 def learned_landscape(size: int = study.SIZE, steps: int = study.STEPS) -> Figure:
-    """The landscape with the ranking replaced by a learnt sorter."""
-    (seen, height), (tau, soft) = study.learnt_surface(size, steps), study.blurred(size, steps)
-    figure, axes = style.figure(1, 3, width=7.6, height=2.6)
-    titles = ["the true ranks", "a learnt sorter", f"a sigmoid, τ = {tau:.2f}"]
-    draw_blocks(list(axes), seen, [seen.staircase, height, soft], titles)
+    """Draw the landscape by the true ranks and by the ranks of a learned sorter."""
+    seen, height = study.learned_surface(size, steps)
+    figure, axes = style.figure(1, 2, width=6.6, height=2.9)
+    draw_blocks(list(axes), seen, [seen.staircase, height], ["the true ranks", "a learned sorter"])
     true, shown = study.heights(size, steps)
-    alike = np.corrcoef(shown, soft[seen.inside])[0, 1]
     return style.describe(
         figure,
-        "Three blocks over the same square of score vectors. Left, the staircase, with heights from "
-        f"{true.min():.0f} to {true.max():.0f}. In the middle, the same loss of a network's ranks: a smooth surface, "
-        f"little more than a tilted plane, from {shown.min():.0f} to {shown.max():.0f}; its correlation with the "
-        f"staircase is {np.corrcoef(shown, true)[0, 1]:.2f}. Right, that of a sigmoid as far off on the square: its "
-        f"correlation with the middle one is {alike:.2f}.",
+        "Two blocks over the same square of score vectors. Left, the staircase, with heights from "
+        f"{true.min():.0f} to {true.max():.0f}. Right, the same loss of a network's ranks: a smooth surface, "
+        f"little more than a tilted plane, from {shown.min():.0f} to {shown.max():.0f}.",
     )
 
 
 def where_it_fails(n: int = study.N, steps: int = study.STEPS) -> Figure:
-    """The error of a sorter by kind of list, and when the scores leave the scale of its training; and of a sigmoid."""
+    """Draw the errors of a sorter and of a sigmoid, by kind of list, and when the scores change their scale."""
     scales, shifts = np.geomspace(0.01, 100, 9), np.linspace(-4, 4, 9)
-    learnt, soft = (study.errors(r, scales, shifts) for r in (study.trained(n, steps)[0], SigmoidRanker(0.1)))
+    learned, soft = (study.errors(r, scales, shifts) for r in (study.trained(n, steps)[0], SigmoidRanker(0.1)))
     figure, (first, second, third) = style.figure(1, 3, width=7.2, height=3.2)
-    first.barh(range(len(DISTRIBUTIONS)), list(learnt[0].values()), color=style.SKY)
+    first.barh(range(len(DISTRIBUTIONS)), list(learned[0].values()), color=style.SKY)
     first.plot(list(soft[0].values()), range(len(DISTRIBUTIONS)), "s", color=style.BLACK, markersize=4)
-    for place, name in enumerate(learnt[0]):
+    for place, name in enumerate(learned[0]):
         first.text(n / 3 - 0.1, place, name, va="center", ha="right", fontsize=10, color=style.BLACK)
     first.set(xlabel="error, in ranks", title="kind of list", xlim=(0, n / 3), yticks=[])
     for axis, at, which, label in ((second, scales, 1, "factor"), (third, shifts, 2, "shift")):
-        axis.plot(at, learnt[which], "o-", color=style.ORANGE, markersize=4)
+        axis.plot(at, learned[which], "o-", color=style.ORANGE, markersize=4)
         axis.plot(at, soft[which], "s--", color=style.BLACK, markersize=3, linewidth=1)
         axis.axhline(n / 4, color=style.GREY, linestyle=":", linewidth=1.5)
         axis.set(xlabel=label, ylim=(0, n / 2.5))
     second.set(xscale="log", title="scores × factor")
     third.set(title="scores + shift")
-    kinds = ", ".join(f"{name} {error:.2f} and {soft[0][name]:.2f}" for name, error in learnt[0].items())
-    (_, by_scale, by_shift), (_, soft_scale, soft_shift) = learnt, soft
+    kinds = ", ".join(f"{name} {error:.2f} and {soft[0][name]:.2f}" for name, error in learned[0].items())
+    (_, by_scale, by_shift), (_, soft_scale, soft_shift) = learned, soft
     return style.describe(
         figure,
         f"Three panels of errors in ranks, for lists of {n}, of the sorter and of a sigmoid. By kind of list: {kinds}. "

@@ -17,7 +17,7 @@ IRRELEVANT = np.array([0.31, 0.24, 0.19, 0.12, 0.06, 0.01, -0.04, -0.11, -0.16, 
 
 
 def ap_losses() -> dict[str, nn.Module]:
-    """Give the AP losses of Table 1 and Smooth-AP, at strengths that suit scores a few hundredths apart."""
+    """Return the AP losses of Table 1 and Smooth-AP, at strengths that suit scores a few hundredths apart."""
     return {
         "RaMBO": APLoss(BlackboxRanker(4.0)),
         "Smooth-AP": SmoothAPLoss(0.03),
@@ -28,7 +28,7 @@ def ap_losses() -> dict[str, nn.Module]:
 
 
 def ap_walk(loss: nn.Module, shifts: Array) -> tuple[Array, Array]:
-    """Move the relevant items together: the value of a loss, and the push that it gives them all together."""
+    """Move the relevant items together; return the values of a loss, and the sums of its pushes on them."""
     values, pushes = [], []
     relevance = torch.arange(len(RELEVANT) + len(IRRELEVANT)) < len(RELEVANT)
     for shift in shifts:
@@ -41,13 +41,13 @@ def ap_walk(loss: nn.Module, shifts: Array) -> tuple[Array, Array]:
 
 
 def margin_of_ap_svm(relevant: int, irrelevant: int) -> float:
-    """How far every relevant score must be above every other one, all pairs alike, before the AP-SVM is content."""
+    """Return the gap between all relevant and all other scores from which on the AP-SVM is zero."""
     return irrelevant / (2 * relevant) * sum(1 / k for k in range(2, relevant + 2))
 
 
 def what_each_optimises() -> Figure:
-    """Four relevant items move past twelve others: the value of each loss, and the push that it gives."""
-    shifts = np.linspace(-0.65, 0.65, 261)
+    """Draw the value of each loss, and its push, while four relevant items move past twelve others."""
+    shifts = np.linspace(-0.65, 0.65, 131)
     figure, (left, right) = style.figure(1, 2, width=7.4, height=4.0)
     walks = {name: ap_walk(loss, shifts) for name, loss in ap_losses().items()}
     left.plot(shifts, walks["RaMBO"][0], color=style.GREY, linewidth=5, alpha=0.5)

@@ -37,7 +37,7 @@ def _one_block(scores, strength):
 
 
 def _near(scores, strength):
-    """Averages over chains of neighbours that are nearer than the strength; nobody looks whether they now overlap."""
+    """Average over chains of neighbours that are nearer than the strength, without a second look."""
     order = np.argsort(-scores, kind="stable")
     block = np.empty(len(scores))
     block[order] = np.cumsum(np.append(0, -np.diff(scores[order]) >= strength))
@@ -83,7 +83,7 @@ EXERCISES = (
              "gives the smallest score rank 1: −y/ε is projected, with the places from the best score to the worst"),
             (lambda y, strength: soft_ranks(y, 1 / strength), "multiplies by the strength: the scores are divided"),
             (lambda y, strength: soft_ranks(y, strength)[np.argsort(-y, kind="stable")],
-             "returns the ranks in sorted order: put each back to where its item stood"),
+             "returns the ranks in sorted order: put each back to the place of its item"),
         ],
     ),
     Exercise(

@@ -22,20 +22,20 @@ DISTORTIONS = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75)
 @goal(
     "Find a method and a distortion with which more than half of the score vectors have no gradient.",
     lambda at: at.nothing > 0.5,
-    "With {method} at {distortion:.0%}, {nothing:.0%} have none. The arrows that it has left stand just before a cliff."
-    " The sigmoid with the same distortion is without one at {sigmoid:.0%}.",
+    "With {method} at {distortion:.0%}, {nothing:.0%} have none. The arrows that are left are just before a cliff."
+    " With the sigmoid at the same distortion, {sigmoid:.0%} have none.",
 )
 @goal(
     "Find a method and a distortion with which a step gains more than four fifths of the best one.",
     lambda at: at.gained > 0.8,
-    "It gains {gained:.0%} with {method} at {distortion:.0%}. At the two ends of its scale it gains {weakest:.0%} and "
-    "{strongest:.0%}: there is too little smoothing, and too much.",
+    "It gains {gained:.0%} with {method} at {distortion:.0%}. At the two ends of the scale it gains {weakest:.0%} and "
+    "{strongest:.0%}, because there is too little smoothing, and too much.",
 )
 @goal(
     "Turn all arrows into one direction.",
     lambda at: at.agreement > 0.99,
-    "It is that of the blind step, which looks at no score. The {method} takes it everywhere when it is that strong; "
-    "blackbox does not, whose arrows turn towards one place, the bowl of chapter 4.",
+    "All arrows point in the direction of the blind step, which ignores the scores. The {method} surrogate takes it "
+    "everywhere when it is that strong. The arrows of blackbox turn towards one place instead, the bowl of chapter 4.",
 )
 @explorable(
     method=choice(tuple(SURROGATES), label="method"),
@@ -43,7 +43,7 @@ DISTORTIONS = (0.02, 0.04, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.75)
 )
 def method_and_strength(method: str, distortion: float) -> Figure:
     """One plane through the loss, every way to smooth it, each at the strength that distorts it equally."""
-    ranker, found = at(method, distortion), _judged(method, distortion)
+    ranker, found = at(method, distortion), _measured(method, distortion)
     label, loss = SURROGATES[method].label(strength_at(method, distortion)), loss_of(section(60).points())
     height = surrogate(ranker, section(60).points())[0]
     lift, few = float((loss - height).mean()), section(7, 0.86 * EXTENT)
@@ -54,32 +54,31 @@ def method_and_strength(method: str, distortion: float) -> Figure:
     draw_arrows(axes, few, down)
     ground(axes, ball, loss_of(section(SIDE).points()))
     axes.set(xlabel="along u", ylabel="along v", title=f"{method}, {label}")
-    ends = [_judged(method, end).gained for end in (DISTORTIONS[0], DISTORTIONS[-1])]
+    ends = [_measured(method, end).gained for end in (DISTORTIONS[0], DISTORTIONS[-1])]
     tell(figure, nothing=found.nothing, gained=found.gained, weakest=ends[0], strongest=ends[1])
-    tell(figure, sigmoid=_judged("sigmoid", distortion).nothing, agreement=_agreement(down))
-    shares = {"no gradient": found.nothing, "gain": found.gained, "steadiness": found.steadiness}
+    tell(figure, sigmoid=_measured("sigmoid", distortion).nothing, agreement=_agreement(down))
+    shares = {"no gradient": found.nothing, "gain": found.gained}
     bars.barh(list(shares), list(shares.values()), color=known.LOOKS[method]["color"], height=0.5)
     for place, share in enumerate(shares.values()):
         bars.text(min(share, 0.66) + 0.03, place + 0.38, f"{share:.0%}", va="center", fontsize=11)
-    bars.set(xlim=(0, 1), ylim=(2.65, -0.45), xticks=(0, 1), xticklabels=("0 %", "100 %"), title="in 20 dimensions")
+    bars.set(xlim=(0, 1), ylim=(1.65, -0.45), xticks=(0, 1), xticklabels=("0 %", "100 %"), title="in 20 dimensions")
     return style.describe(
         figure,
         f"Map of the {method} surrogate with {label}, which distorts the loss by {distortion:.0%}, in bands of equal "
-        f"height; it is drawn {abs(lift):.1f} {'higher' if lift > 0 else 'lower'} than it lies. It spans "
+        f"height, drawn {abs(lift):.1f} {'higher' if lift > 0 else 'lower'} than it is. It spans "
         f"{np.ptp(height):.1f} where the loss spans {np.ptp(loss):.1f}. Arrows point downhill; at "
         f"{(~down.any(-1)).sum()} of 49 places a dot says that there is no gradient. Bars: {found.nothing:.0%} "
-        f"of score vectors without a gradient; a step of {STEP:g} gains {found.gained:.0%} of the best one; "
-        f"steadiness {found.steadiness:.0%}.",
+        f"of score vectors without a gradient; a step of {STEP:g} gains {found.gained:.0%} of the best one.",
     )
 
 
 def _agreement(down: Array) -> float:
-    """How far the arrows point into one direction: the length of their mean, if each has the length 1 or is nothing."""
+    """Return the length of the arrows' mean, if each has length 1 or is zero: 1 if all have one direction."""
     length = np.linalg.norm(down, axis=-1, keepdims=True)
     arrows = np.divide(down, length, out=np.zeros_like(down), where=length > 0)
     return float(np.linalg.norm(arrows.mean((0, 1))))
 
 
 @functools.cache
-def _judged(method: str, distortion: float) -> Quality:
+def _measured(method: str, distortion: float) -> Quality:
     return quality(at(method, distortion))

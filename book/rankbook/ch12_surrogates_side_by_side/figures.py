@@ -1,23 +1,13 @@
-"""Figures of chapter 12: the surrogates as curves and as solid blocks, and what they cost."""
+"""Figures of chapter 12: the surrogates as curves and as solid blocks, and what the rows of Table 1 cost."""
 
 import math
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 from torch import nn
 
-from rankbook.ch12_surrogates_side_by_side import study
 from rankbook.ch12_surrogates_side_by_side import surrogates as known
-from rankbook.ch12_surrogates_side_by_side.study import (
-    FINE,
-    at,
-    one_step,
-    quality,
-    strength_at,
-    walks,
-)
+from rankbook.ch12_surrogates_side_by_side.study import strength_at
 from rankbook.ch12_surrogates_side_by_side.surrogates import EXTENT, LOOKS, SEED, SURROGATES, loss_of, surrogate
 from rankbook.kit import style
 from rankbook.kit.figures import paper_figure
@@ -27,12 +17,9 @@ from rankbook.kit.style import in_words
 from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker
 from ranklab.contestants import ProjectionRanker
 
-#: Of curves with an interval around them.
-BARE = {name: LOOKS[name] | {"marker": ""} for name in SURROGATES}
-
 
 def two_items(width: float = 0.4) -> Figure:
-    """Two items: the rank of the second against its lead, as each ranker sees it, and the slope that it gives."""
+    """Draw the rank of an item against its lead over its only rival, for each ranker, and the slope."""
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.3)
     lead = np.linspace(-0.75, 0.75, 1201)
     points, c = np.stack([0 * lead, lead], axis=1), np.array([0.0, 1.0])
@@ -58,13 +45,13 @@ def two_items(width: float = 0.4) -> Figure:
         figure,
         "Left, the rank of an item against its lead over its only rival: a step from 2 to 1 at 0, and "
         f"{in_words(len(makers))} ramps in its place. Right, their slopes. Where the push exceeds 0.1: "
-        f"{'; '.join(facts)}. The blackbox ramp lies wholly before the step, the others on both sides of it.",
+        f"{'; '.join(facts)}. The blackbox ramp ends at the step, the others are on both sides of it.",
     )
 
 
 @paper_figure("RaMBO supp. Fig. 2")
-def four_landscapes(lam: float = 0.06, bins: int = 10, size: int = 420) -> Figure:
-    """One section of the loss four times: as it is, by interpolation, by a learnt sorter, and by soft binning."""
+def four_landscapes(lam: float = 0.06, bins: int = 10, size: int = 320) -> Figure:
+    """Draw one section of the loss four times: exact, interpolated, by a learned sorter, and by soft binning."""
     seen = view(size, seed=SEED, extent=EXTENT)
     blocks = {
         "(a) the loss itself": seen.staircase,
@@ -87,7 +74,7 @@ def four_landscapes(lam: float = 0.06, bins: int = 10, size: int = 420) -> Figur
 
 
 def every_landscape(distortion: float = 0.08, size: int = 200) -> Figure:
-    """One section of the loss as it is, and as every ranker with a strength makes it, at one distortion."""
+    """Draw one section of the loss, exact and by every ranker with a strength, at one distortion."""
     seen = view(size, seed=SEED, extent=EXTENT)
     blocks = {"the loss itself": seen.staircase}
     for name, how in SURROGATES.items():
@@ -107,55 +94,8 @@ def every_landscape(distortion: float = 0.08, size: int = 200) -> Figure:
     )
 
 
-def trade_offs() -> Figure:
-    """What a distortion buys: places with a gradient, a step that gains, a gradient that stands still under noise."""
-    figure, axes = style.figure(1, 3, width=7.4, height=3.7, sharex=True)
-    facts, learnt = one_step().draw(axes[1], BARE), quality(known.sorter())
-    for name in SURROGATES:
-        found = [quality(at(name, share)) for share in FINE]
-        for axis, values in ((axes[0], [q.nothing for q in found]), (axes[2], [q.steadiness for q in found])):
-            axis.plot(FINE, values, **LOOKS[name] | {"marker": ""})
-    for axis, title in zip(axes, ("no gradient", f"gain of a step of {study.STEP:g}", "steadiness"), strict=True):
-        value = dict(zip(axes, (learnt.nothing, learnt.gained, learnt.steadiness), strict=True))[axis]
-        axis.plot(learnt.distortion, value, "*", color=style.RED, markersize=14, label="LSTM")
-        _over_distortion(axis, title, 0.01, 0.05, 0.2, 0.7)
-    style.legend_below(figure, axes[1], handlelength=2.2)
-    return style.describe(
-        figure,
-        "Three panels over the distortion of the loss, a curve for each method and a star for the trained LSTM: the "
-        "share of score vectors without a gradient, what a step against the gradient gains as a share of the best "
-        f"step, and how steady the gradient is under noise. The gain: {'; '.join(facts)}; the LSTM gains "
-        f"{learnt.gained:.0%} at {learnt.distortion:.0%}.",
-    )
-
-
-def walks_down() -> Figure:
-    """How far sixty steps down each surrogate lead, over its distortion: steps of one length, and in proportion."""
-    figure, axes = style.figure(1, 2, width=7.4, height=4.2, sharex=True)
-    facts = []
-    for axis, title in zip(axes, (f"steps of {study.LENGTH:g}", "in proportion, at its own rate"), strict=True):
-        said = walks(axis is axes[1]).draw(axis, BARE)
-        facts.append(f"{title}: {'; '.join(said)}")
-        _over_distortion(axis, title, 0.05, 0.1, 0.2, 0.4, 0.7)
-        axis.set(ylim=(-0.12, 1.14))
-    axes[0].set_ylabel("share of the way that is gone")
-    style.legend_below(figure, axes[0], handlelength=2.2)
-    return style.describe(
-        figure,
-        "Two panels over the distortion of the loss: which share of its way down the true loss has gone after "
-        f"{study.STEPS} steps along a surrogate. {'. '.join(facts)}.",
-    )
-
-
-def _over_distortion(axis: Axes, title: str, *marked: float) -> None:
-    axis.set(title=title, xscale="log", xlabel="distortion", ylim=(-0.05, 1.05))
-    axis.set_xticks(marked, [f"{share:.0%}" for share in marked])
-    axis.minorticks_off()
-    axis.yaxis.set_major_formatter(PercentFormatter(1.0))
-
-
 def measured_table(seconds: dict[str, dict[int, float]]) -> Figure:
-    """Seconds against list length for every row of the table (method → length → seconds), with fitted exponents.
+    """Draw seconds against list length for every row (method → length → seconds), with fitted exponents.
 
     Source: RaMBO Tab. 1.
     """

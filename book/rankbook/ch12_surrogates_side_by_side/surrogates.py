@@ -1,4 +1,4 @@
-"""Chapter 12, computed: every registered ranker that has a strength, on one section of score space."""
+"""Every registered ranker that has a strength, on one section of score space: surrogates of a loss c·rk(y)."""
 
 import functools
 
@@ -28,14 +28,14 @@ COEFFICIENTS = random_coefficients(seed=SEED)
 
 @functools.cache
 def sorter() -> LSTMRanker:
-    """The book's small LSTM for lists of 20: trained once for a few seconds, then read from the cache."""
+    """Return the book's small LSTM for lists of 20, trained once for a few seconds, then read from the cache."""
     return trained_sorter(20, steps=200, progress=False)
 
 
 def surrogate(
     ranker: nn.Module, points: npt.ArrayLike, coefficients: npt.ArrayLike = COEFFICIENTS
 ) -> tuple[Array, Array]:
-    """What a ranker makes of the loss c·rk(y): the function that its gradient belongs to, and the gradient.
+    """Return the function that a ranker puts in the place of the loss c·rk(y), and its gradient.
 
     Score vectors and coefficients have shape (..., n), the values (...). The function of a blackbox
     ranker, whose forward pass is exact, is the interpolation.
@@ -60,10 +60,10 @@ def loss_of(points: Array, coefficients: Array = COEFFICIENTS) -> Array:
 
 
 def no_gradient(gradients: Array, floor: float) -> npt.NDArray[np.bool_]:
-    """Where a gradient is too short to count."""
+    """Say where a gradient is too short to count."""
     return np.asarray(np.linalg.norm(gradients, axis=-1) <= floor)
 
 
 def section(resolution: int, extent: float = EXTENT) -> Section:
-    """The chapter's section, with so many points a side."""
+    """Return the chapter's section with this many points per side."""
     return random_section(seed=SEED, extent=extent, resolution=resolution)

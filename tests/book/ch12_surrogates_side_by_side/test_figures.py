@@ -87,20 +87,19 @@ def test_blocks_of_a_projection_and_where_it_is_exact(n):
     assert sides == pytest.approx([1e-3, 0.0], abs=1e-9)
 
 
-def test_the_blind_step_is_the_limit_of_the_sigmoid_and_of_no_weak_one():
+def test_the_limits_of_strong_smoothing():
     y, c, _ = study.cloud()
-    for temperature, near in ((1e4, True), (0.1, False)):
-        down = -surrogates.surrogate(SigmoidRanker(temperature), y, c)[1]
-        cosine = (down * study.blind()).sum(-1) / np.linalg.norm(down, axis=-1)
-        assert (cosine > 1 - 1e-6).all() == near
-
-
-def test_walks_end_in_the_order_of_c_if_they_are_blind_and_long_and_rest_where_nothing_meets():
-    y = study.cloud()[0]
-    np.testing.assert_allclose(study.gone(y + 1e6 * study.blind(), slice(None)), 1.0)
-    end, still = study.walk("projection", 0.05, 0.5, True)
-    gaps = np.diff(np.sort(end, axis=-1), axis=-1).min(-1)
-    assert still.any() and (gaps[still] >= study.strength_at("projection", 0.05) - 1e-9).all()
+    to = {"blind": c - c.mean(-1, keepdims=True), "ranks": surrogates.ranks_of(y) - surrogates.ranks_of(c)}
+    limits = {"blackbox": "ranks", "sigmoid": "blind", "histogram": "blind", "projection": "blind"}
+    for name, limit in limits.items():
+        how, cosines = surrogates.SURROGATES[name], {}
+        for strength in (how.usual, how.strongest):
+            down = -surrogates.surrogate(how.make(strength), y, c)[1]
+            for kind, direction in to.items():
+                length = np.linalg.norm(down, axis=-1) * np.linalg.norm(direction, axis=-1)
+                cosines[kind] = (down * direction).sum(-1) / np.maximum(length, 1e-12)
+            for kind in to:
+                assert (cosines[kind] > 0.998).all() == (kind == limit and strength == how.strongest), (name, kind)
 
 
 def test_the_balls_roll_at_the_distortions_that_the_picture_names():

@@ -37,19 +37,7 @@ CHECKS: list[Callable[[], list[Finding]]] = [core]
 
 
 def distributions(names: Iterable[str], extra: str = "") -> list[Finding]:
-    """Look for distributions and their versions.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Names of distributions, such as "torch".
-    extra : str
-        The extra that installs them. Default: none, because the library needs them itself.
-
-    Returns
-    -------
-    list of Finding
-    """
+    """Look for distributions, such as "torch", which the library needs or an extra installs."""
     fix = f"pip install 'rankedu[{extra}]'" if extra else "pip install 'rankedu'"
     found = {name: _installed(name) for name in names}
     return [Finding(name, there or "missing", there is not None, fix, not extra) for name, there in found.items()]

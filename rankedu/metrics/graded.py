@@ -80,7 +80,7 @@ def ndcg(
     >>> ndcg(torch.tensor([0.9, 0.8, 0.7]), 2.0**levels - 1)
     tensor(0.6590)
     """
-    k = None if k is None else check_k(k)
+    check_k(1 if k is None else k)
     check_lists(scores, query)
     grades = check_grades(gains, scores, where, name="gains", hint="a level l gains 2**l - 1; 0 is of no use")
     ranking = rank_lists(scores, grades, where, ties, query)
@@ -170,7 +170,7 @@ def hierarchical_rank(
     Parameters
     ----------
     scores, relevance, where, ties, query
-        As for :func:`average_precision`, with a relevance that is finite and ≥ 0, of any dtype, such as that of
+        As for :func:`average_precision`, errors included, with a relevance that is finite and ≥ 0, such as that of
         :func:`rankedu.hierarchy.relevance`. "optimistic" and "pessimistic" order tied items by relevance.
 
     Returns
@@ -197,8 +197,8 @@ def hierarchical_rank(
     for step, member, groups in nested(ranking):
         among = np.repeat(groups.before + (groups.hits + 1) / 2, groups.hits)
         ranks[ranking.item[member]] += step[ranking.query[member]] * among
-    dtype = torch.float64 if scores.dtype == torch.float64 else torch.float32
-    return torch.from_numpy(ranks.astype(str(dtype)[6:])).reshape(scores.shape).to(scores.device)
+    dtype = np.float64 if scores.dtype == torch.float64 else np.float32
+    return torch.from_numpy(ranks.astype(dtype)).reshape(scores.shape).to(scores.device)
 
 
 def hierarchical_average_precision(
@@ -295,8 +295,8 @@ def average_set_intersection(
     Parameters
     ----------
     scores, levels, where, ties, query
-        As for :func:`average_precision`, with levels in place of relevance: int, 0 is nothing in common with the query.
-        "optimistic" and "pessimistic" order tied items by level.
+        As for :func:`average_precision`, errors included, with levels in place of relevance: int ≥ 0; 0 is nothing in
+        common with the query. "optimistic" and "pessimistic" order tied items by level.
 
     Returns
     -------

@@ -63,10 +63,8 @@ def parse(metrics: object) -> dict[str, Metric]:
 
     Raises
     ------
-    TypeError
-        For anything but a tuple or list of names.
-    ValueError
-        For an unknown name.
+    TypeError, ValueError
+        For anything but a tuple or list of known names.
 
     Examples
     --------

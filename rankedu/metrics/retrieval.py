@@ -44,6 +44,7 @@ def evaluate_retrieval(
     chunk_size: int = 1024,
     device: torch.device | str | None = None,
     progress: bool = True,
+    distributed: bool = False,
 ) -> dict[str, Any]:
     r"""Rank the gallery by similarity for every query, and average the metrics over queries.
 
@@ -86,6 +87,8 @@ def evaluate_retrieval(
         Where to compute. Default: where the embeddings are.
     progress : bool
         Show a progress bar when it takes more than two seconds (needs tqdm).
+    distributed : bool
+        No longer possible: gather the embeddings, labels and ids of all processes, then evaluate in one.
 
     Returns
     -------
@@ -152,6 +155,8 @@ def evaluate_retrieval(
     >>> evaluate_retrieval(embeddings[:4], labels[:4], where=lambda q: ~junk(q), metrics=("ap", "mrr"))["mrr"]
     0.4583333333333333
     """
+    if distributed:
+        raise TypeError("distributed must be False: gather embeddings, labels and ids of all processes, then call")
     wanted = parse(metrics)
     check_choice(similarity, ("cosine", "dot", "euclidean"), name="similarity")
     check_choice(ties, TIES, name="ties")
@@ -285,8 +290,7 @@ def _shown(tiles: Any, number: int, height: int, shown: bool) -> Any:
 class RetrievalMetrics:
     """Compute the metrics of :func:`evaluate_retrieval` from embeddings that come batch by batch.
 
-    It keeps a copy of all embeddings, because the metrics of a whole set are no means over batches.
-    Explained in chapter 13.
+    It keeps a copy of all embeddings: the metrics of a set are no means over batches. Explained in chapter 13.
 
     Parameters
     ----------
@@ -345,12 +349,7 @@ class RetrievalMetrics:
         Returns
         -------
         dict
-            As :func:`evaluate_retrieval`.
-
-        Raises
-        ------
-        ValueError
-            For a result without queries, or as :func:`evaluate_retrieval`.
+            As :func:`evaluate_retrieval`, also what is raised, and a ValueError without queries.
         """
         if not self._parts[False]:
             raise ValueError("compute() needs queries, got none: call update(embeddings, labels) first")

@@ -1,1 +1,1 @@
-"""Chapter 7, A recall loss with dense supervision."""
+"""Chapter 7, From recall@K to a loss that trains every relevant item."""

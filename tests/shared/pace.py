@@ -7,16 +7,30 @@ from tools.site.reading import Chapter, behind, chapters, homes
 from tools.teaching.syllabus import TO_TRY, TRYING
 
 #: What the minutes of a chapter do not count: exercises take as long as they take, the rest is for looking up.
-LATER = ("Exercises", "Self-test", "Paper map", "Further reading")
+LATER = ("Exercises", "Self-test", "Paper map")
+#: How many words are read in a minute.
+WORDS = 170
 #: Minutes that the story of a chapter may take, without what `LATER` names.
 MOST = 25
 _CELL = re.compile(r"^```\{code-cell\}.*?^```$", re.DOTALL | re.MULTILINE)
+#: In the text of a chapter: places, addresses, tables and display formulas are not read as words.
+_ASIDE = re.compile(r"<a id[^>]*></a>|^\|[^\n]*|(?<=\])\([^)]*\)|\$\$.*?\$\$", re.MULTILINE | re.DOTALL)
+_FIGURE = re.compile(r"^\*\*Figure|^live\(|^:tags: \[explorable\]", re.MULTILINE)
 _REFERENCE = re.compile(r"\{(ref|eq|numref|prf:ref)\}`(?:[^`<]*<)?([\w-]+)>?`")
 
 
-def pace(words: int, formulas: int) -> float:
-    """Minutes that a student with a pencil takes: 130 words a minute, and 20 seconds for a display formula."""
-    return words / 130 + formulas / 3
+def story_minutes(chapter: Chapter) -> float:
+    """Minutes that the main line of a chapter takes: 170 words a minute, and one for each prediction and figure.
+
+    What is folded is left out, code and what comes after *Further reading*, too. A formula is a word.
+    """
+    text = (reading.BOOK / "chapters" / f"{chapter.stem}.md").read_text(encoding="utf-8").split("\n---\n", 1)[1]
+    parts = re.split(r"^## (.+)$", text.partition("\n## Further reading")[0], flags=re.MULTILINE)
+    told = "".join(part for title, part in zip(["", *parts[1::2]], parts[::2], strict=True) if title not in LATER)
+    seen = re.sub(r"<details>.*?</details>", "", told, flags=re.DOTALL)
+    plain = _ASIDE.sub(" ", _CELL.sub("", seen))
+    count = len(re.findall(r"\S*[A-Za-z0-9]\S*", re.sub(r"\$[^$\n]+\$", "X", plain)))
+    return count / WORDS + len(re.findall(r"^> \*\*Predict", told, re.MULTILINE)) + len(_FIGURE.findall(seen))
 
 
 def words(text: str) -> int:
@@ -24,24 +38,15 @@ def words(text: str) -> int:
     return len(_CELL.sub("", text).split())
 
 
-def rate(chapter: Chapter) -> float:
-    """Words a minute, by what a chapter says of itself."""
-    parts = re.split(r"^## (.+)$", _CELL.sub("", chapter.text), flags=re.MULTILINE)
-    counted = [text for title, text in zip(["", *parts[1::2]], parts[::2], strict=True) if title not in LATER]
-    return sum(map(words, counted)) / chapter.read
-
-
 def minutes_by_words(step: str) -> float:
-    """Minutes for the words of a section at the rate of its chapter, or of a page at that of all."""
+    """Minutes for the words of a section, or of a page with what there is to try."""
     if step in homes():
         chapter = chapters()[homes()[step]]
         heading = re.search(rf"^\({step}\)=\n(#+) .+$", chapter.text, re.MULTILINE)
         rest = _CELL.sub("", chapter.text[heading.end() :])
-        return words(re.split(rf"^#{{1,{len(heading[1])}}} ", rest, maxsplit=1, flags=re.MULTILINE)[0]) / rate(chapter)
-    every = chapters().values()
-    mean = sum(rate(chapter) * chapter.read for chapter in every) / sum(chapter.read for chapter in every)
+        return words(re.split(rf"^#{{1,{len(heading[1])}}} ", rest, maxsplit=1, flags=re.MULTILINE)[0]) / WORDS
     text = (reading.BOOK / f"{step}.md").read_text(encoding="utf-8")
-    return words(text) / mean + TRYING * len(TO_TRY.findall(text))
+    return words(text) / WORDS + TRYING * len(TO_TRY.findall(text))
 
 
 def superfluous(number: int) -> set[int]:

@@ -23,7 +23,7 @@ def test_page(reader, name):
     """One visit: everything loads, nothing from outside, every slider moves its picture, axe finds nothing serious."""
     page = reader(name, viewport=walk.SIZES["phone"])
     found = walk.predictions(page) + walk.formulas(page) + walk.pictures(page) + walk.weight(page, name)
-    found += walk.pace(page, name) + walk.width(page) + walk.columns(page, scrolls=True) + walk.words(page)
+    found += walk.width(page) + walk.columns(page, scrolls=True) + walk.words(page)
     found += walk.accessibility(page) if name in ON_A_PHONE else []
     page.set_viewport_size(walk.SIZES["desk"])
     page.evaluate("resized = performance.now()")

@@ -9,9 +9,8 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import pace as paces
 from tools.notebooks import pairs
-from tools.site import moved, reading
+from tools.site import moved
 from tools.site.explorables import markup, write_frames
 
 HTML = pairs.ROOT / "book" / "_build" / "html"
@@ -260,35 +259,6 @@ GIVEN_AWAY = """() => {
 def predictions(page) -> list[str]:
     """What answers a prediction and is not folded; a chapter has two predictions or more."""
     return [f"given away: {name}" for name in page.evaluate(GIVEN_AWAY)]
-
-
-#: Words and display formulas of a chapter's story: what is in sight before the exercises; code is not counted.
-STORY = """(later) => {
-  const parts = [...document.querySelectorAll("article section > h2")].filter((one) =>
-    later.some((name) => one.textContent.startsWith(name))).map((one) => one.parentElement);
-  const read = (one) => one.checkVisibility({contentVisibilityAuto: true, visibilityProperty: true})
-    && !parts.some((part) => part.contains(one));
-  const texts = document.createTreeWalker(document.querySelector("article"), NodeFilter.SHOW_TEXT);
-  let words = 0;
-  while (texts.nextNode()) {
-    const around = texts.currentNode.parentElement;
-    if (!around.closest("script, style, mjx-container, svg, button, select, pre, .headerlink") && read(around)) {
-      words += (texts.currentNode.data.match(/\\S*[A-Za-z0-9]\\S*/g) ?? []).length;
-    }
-  }
-  return [words, [...document.querySelectorAll("article div.math")].filter(read).length];
-}"""
-
-
-def pace(page, name: str) -> list[str]:
-    """A chapter whose story takes longer than it may, or than it says, at the pace of a student with a pencil."""
-    chapter = next((one for one in reading.chapters().values() if name == f"chapters/{one.stem}.html"), None)
-    if chapter is None:
-        return []
-    words, formulas = page.evaluate(STORY, paces.LATER)
-    minutes = paces.pace(words, formulas)
-    found = [f"takes {minutes:.1f} minutes, at most {paces.MOST} are allowed"] if minutes > paces.MOST else []
-    return found + ([f"takes {minutes:.1f} minutes, says {chapter.read}"] if abs(minutes - chapter.read) > 1 else [])
 
 
 #: A formula is read from its MathML: the thousand boxes that show it are left out.

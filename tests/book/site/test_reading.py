@@ -31,6 +31,12 @@ def test_the_map_links_every_chapter_and_says_in_words_what_it_draws():
         assert re.findall(r"<ch-(\d\d)>", line) == [f"{n:02d}" for n in (one.number, *one.needs)]
 
 
+def test_a_chapter_says_the_minutes_of_its_main_line_and_they_are_few():
+    for chapter in CHAPTERS.values():
+        assert chapter.read == round(pace.story_minutes(chapter)) <= pace.MOST, chapter.stem
+        assert f"about {chapter.read} minutes" in " ".join(chapter.text.split()), chapter.stem
+
+
 def test_the_minutes_of_a_chapter_a_section_and_a_page_are_near_its_words():
     assert reading.minutes("ch-01") == CHAPTERS[1].read
     for step, minutes in reading.stated().items():

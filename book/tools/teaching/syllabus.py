@@ -48,15 +48,15 @@ def table(meetings: Iterable[Meeting]) -> str:
         )
         tries = sum(len(TO_TRY.findall(chapters()[n].text)) for n in one.chapters)
         read += f"; {tries} to try: in all {sum(chapters()[n].read for n in one.chapters) + TRYING * tries} min"
-        moved = " ".join(pictures()[n] for n in one.chapters)
+        moved = " ".join(pictures()[n] for n in one.chapters if n in pictures())
         handed = "; ".join(f"{{ref}}`{labels.labels()[label].title} <{label}>`" for label in one.exercises)
         lines.append(f"| {number}. {one.title} | {read} | {moved} | {handed} |")
     return "\n".join(lines) + "\n"
 
 
 @cache
-def pictures() -> dict[int, str]:
-    """Chapter → the question of its picture that answers to the hand, and of a live one if there is any."""
+def pictures() -> dict[int, str]:  # short chapters have none
+    """Chapter → the question of its picture that answers to the hand, and of a live one if there is any"""
     sliders = {one.module: one.caption for one in all_explorables().values()}
     found = sliders | {Live(name).module: Live(name).caption for name in names()}
     return {

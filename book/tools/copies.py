@@ -61,7 +61,7 @@ def renew(folder: Path, repository: Path = CHECKOUT) -> list[Path]:
 def _groups(repository: Path) -> Iterator[list[Path]]:
     """The files to copy, relative to the repository; a notebook with its text is one group."""
     for path in sorted(path for pattern in COPIED for path in repository.glob(pattern)):
-        if "changed" in path.parts or ".ipynb_checkpoints" in path.parts:
+        if ".ipynb_checkpoints" in path.parts:
             continue
         group = [path]
         if path.suffix == ".ipynb":

@@ -1,36 +1,31 @@
-"""The pairs of the book: `book/chapters/*.md`, which a person edits, and `notebooks/*.ipynb`, which is executed.
+"""The pairs of the book: a text that a person edits, and an executed notebook with the same cells.
 
-A notebook, of a chapter, a lab or a page that computes what it says, is current if it holds the cells of its text,
-executed, and if what its outputs were made from is still the same: cells, code, data and pinned libraries. It says so
-itself, in its metadata (`MADE_FROM`): whoever has a clone can tell without running it. What the text refers to outside
-of itself, its figures, numbers and works stand in the notebook as plain Markdown, since JupyterLab knows none of them.
+`jupytext --sync` keeps the cells of both alike. This module keeps the outputs current. A notebook says in its metadata,
+under `made_from`, what its outputs were made from: one hash of its own cells of code, and one of the modules of ours that
+they import, the data that these read, and the pinned libraries. If both are as they are now, the notebook is current.
 
-`python book/tools notebooks check` tells which are not; `… notebooks execute [NN ...]` runs these (or those named) on
-all cores, `execute --all` every one. Where nothing but the text between the cells has changed, `execute` without a name
-takes it over and keeps the outputs.
+`python book/tools notebooks check` names the notebooks that are not current. `… notebooks execute` takes over texts
+where only the text differs, and executes the rest on all cores; `execute NN …` and `execute --all` execute anyway.
 """
 
 import argparse
-import copy
 import json
 import os
-import shutil
 import sys
 import tempfile
 import time
-from concurrent.futures import as_completed
 from collections.abc import Iterable
+from concurrent.futures import as_completed
 from pathlib import Path
 
-from tools.site import cores, form, labels
 import jupytext
 import nbformat
-from tools.site.plain import plain
-from tools.notebooks.closure import ROOT, closure, pins
+from jupytext.compare import NotebookDifference, compare_notebooks
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
-from jupytext.compare import NotebookDifference, compare_notebooks
 from nbformat import NotebookNode
+from tools.closure import ROOT, closure, pins
+from tools.site import cores, form
 
 from rankedu.files import written
 from ranklab.runs.code import hashed
@@ -63,9 +58,8 @@ def address(text: Path) -> str:
 
 
 def made_from(text: Path, book: NotebookNode) -> dict[str, str]:
-    """What the outputs of a chapter hang on: its cells, and all else that is imported and read."""
-    cells = list(map(_as_run, code_cells(book)))
-    return {"cells": hashed([], json.dumps(cells)), "package": hashed(closure(text) - {text}, pins())}
+    """What the outputs depend on: the cells of code, and everything that these import and read."""
+    return {"cells": hashed([], json.dumps(_as_run(book))), "package": hashed(closure(text) - {text}, pins())}
 
 
 def problem(text: Path, notebook: Path) -> str | None:
@@ -74,7 +68,7 @@ def problem(text: Path, notebook: Path) -> str | None:
         return "has never been executed"
     wanted, found = jupytext.read(text), nbformat.read(notebook, as_version=4)
     try:
-        compare_notebooks(found, for_reading(text, wanted, found), fmt="md:myst", compare_outputs=False)
+        compare_notebooks(found, wanted, fmt="md:myst", compare_outputs=False)
     except NotebookDifference as difference:
         return f"differs: {difference}"
     if wanted.metadata.get("rankedu") != found.metadata.get("rankedu"):
@@ -95,33 +89,17 @@ def stale() -> dict[Path, str]:
     return {text: why for text, notebook in pairs().items() if (why := problem(text, notebook))}
 
 
-def for_reading(text: Path, book: NotebookNode, ran: NotebookNode) -> NotebookNode:
-    """The cells of a text as JupyterLab can show them, with the numbers of a notebook that has run."""
-    if form.is_plain(text):
-        return book
-    shown, own = copy.deepcopy(book), labels.numbers(ran)
-    folder = next((to.parent for one, to in pairs().items() if one.stem == text.stem), ROOT / "notebooks")
-    for cell in shown.cells:
-        if cell.cell_type == "markdown":
-            cell.source = plain(cell.source, text.stem, folder.relative_to(ROOT), own)
-    return shown
-
-
 def with_outputs(text: Path, notebook: Path) -> NotebookNode | None:
     """The cells of a text with what they printed in its notebook; None where they have not run as they stand."""
     if not notebook.exists():
         return None
     wanted, found = jupytext.read(text), nbformat.read(notebook, as_version=4)
-    new, old = code_cells(wanted), code_cells(found)
-    if list(map(_as_run, new)) != list(map(_as_run, old)):
+    if _as_run(wanted) != _as_run(found):
         return None
-    for cell, ran in zip(new, old, strict=True):
+    for cell, ran in zip(code_cells(wanted), code_cells(found), strict=True):
         cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
-    found.cells = wanted.cells
-    found.metadata["jupytext"] = wanted.metadata["jupytext"]
-    if "rankedu" in wanted.metadata:
-        found.metadata["rankedu"] = wanted.metadata["rankedu"]
-    return found
+    wanted.metadata = found.metadata | {name: wanted.metadata[name] for name in wanted.metadata if name != "kernelspec"}
+    return wanted
 
 
 def page(text: Path) -> NotebookNode | None:
@@ -138,7 +116,7 @@ def retold(text: Path, notebook: Path) -> bool:
     book = with_outputs(text, notebook)
     if book is None:
         return False
-    write(for_reading(text, book, book), notebook)
+    write(book, notebook)
     return problem(text, notebook) is None
 
 
@@ -147,9 +125,9 @@ def code_cells(book: NotebookNode) -> list[NotebookNode]:
     return [cell for cell in book.cells if cell.cell_type == "code"]
 
 
-def _as_run(cell: NotebookNode) -> tuple[str, list[str]]:
-    """What decides on the outputs of a cell, and what is done with them."""
-    return cell.source, sorted(cell.metadata.get("tags", []))
+def _as_run(book: NotebookNode) -> list[tuple[str, list[str]]]:
+    """What decides on the outputs of the cells, and what is done with them."""
+    return [(cell.source, sorted(cell.metadata.get("tags", []))) for cell in code_cells(book)]
 
 
 def execute(text: Path, notebook: Path) -> float:
@@ -166,14 +144,16 @@ def execute(text: Path, notebook: Path) -> float:
         timeout=CELL_TIMEOUT,
         kernel_name="python3",
         record_timing=False,
-        store_widget_state=False,
         coalesce_streams=True,
         extra_arguments=["--IPKernelApp.log_level=ERROR"],
         resources={"metadata": {"path": str(notebook.parent)}},
     )
     with tempfile.TemporaryDirectory() as folder:
+        kept = {f"RANKEDU_{name}": str(Path(folder) / name.lower()) for name in ("RESULT_FOLDER", "DATA")}
+        # Those that check it have two threads, so that a sum that depends on their number is found.
+        kernel = {**os.environ, **kept, "RANKEDU_EXPLORABLES": "static", "OMP_NUM_THREADS": "1"}
         try:
-            runner.execute(env={**os.environ, **surroundings(Path(folder))})
+            runner.execute(env=kernel)
         except CellExecutionError:
             partial = ROOT / "book" / "_build" / "partial" / notebook.name
             partial.parent.mkdir(parents=True, exist_ok=True)
@@ -182,25 +162,12 @@ def execute(text: Path, notebook: Path) -> float:
             raise
     book.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}  # what jupytext writes into the text
     book.metadata[MADE_FROM] = record
-    write(for_reading(text, book, book), notebook)
+    write(book, notebook)
     return time.perf_counter() - started
 
 
-def surroundings(folder: Path) -> dict[str, str]:
-    """The environment of a kernel that makes a notebook; what it keeps goes into a folder that is empty."""
-    return {
-        "RANKEDU_EXPLORABLES": "static",
-        "RANKEDU_RESULT_FOLDER": str(folder / "results"),
-        "RANKEDU_DATA": str(folder / "data"),
-        "OMP_NUM_THREADS": "1",  # those that check it have two, so that a sum that hangs on it is found
-    }
-
-
 def execute_all(texts: Iterable[Path]) -> None:
-    """Execute chapters on all cores, and tell what is left; those that fail are told at the end.
-
-    Those that measure how long something takes, `timed` in their front matter, come afterwards and alone.
-    """
+    """Execute chapters on all cores; those with `timed` in their front matter come afterwards and alone."""
     waiting = list(texts)
     if waiting:
         print(f"executing {len(waiting)} of {len(pairs())} notebooks on {cores.CORES} cores", flush=True)
@@ -220,39 +187,17 @@ def execute_all(texts: Iterable[Path]) -> None:
 
 def renew(texts: Iterable[Path]) -> None:
     """Bring notebooks up to date: take over what is only written between the cells, execute the rest."""
-    run = []
-    for text in texts:
-        if retold(text, pairs()[text]):
-            print(f"{text.stem}: text taken over")
-        else:
-            run.append(text)
-    execute_all(run)
+    execute_all([text for text in texts if not retold(text, pairs()[text])])
 
 
 def write(book: NotebookNode, path: Path) -> None:
-    """Write atomically, with cell ids that depend on the position alone.
-
-    A notebook in which somebody has changed or added a cell since it was written is kept in `changed/` beside it.
-    """
+    """Write atomically, with cell ids that depend on the position alone."""
     for number, cell in enumerate(book.cells):
         cell["id"] = f"cell-{number:03d}"
     if formats := book.metadata.get("jupytext", {}).get("formats"):
         book.metadata["jupytext"] = {"formats": formats}  # all that jupytext keeps in a notebook
-    if path.exists():
-        there = nbformat.read(path, as_version=4)
-        if there.metadata.get(MADE_FROM, {}).get("sources", sources := _sources(there)) != sources:
-            aside = path.parent / "changed" / f"{path.stem}-{sources[:8]}.ipynb"
-            aside.parent.mkdir(exist_ok=True)
-            shutil.copyfile(path, aside)
-            print(f"{path.stem} had changes of its own, which stand in {aside}", file=sys.stderr)
-    if MADE_FROM in book.metadata:
-        book.metadata[MADE_FROM]["sources"] = _sources(book)
     with written(path) as part:
         nbformat.write(book, part)
-
-
-def _sources(book: NotebookNode) -> str:
-    return hashed([], json.dumps([cell.source for cell in book.cells]))
 
 
 def main() -> int:

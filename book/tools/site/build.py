@@ -21,8 +21,8 @@ from typing import Any
 
 from rankbook.kit.explorable import Explorable, all_explorables
 from ranklab.runs.code import files_of, hashed
+from tools.closure import ROOT, fingerprint
 from tools.notebooks import pairs
-from tools.notebooks.closure import ROOT, fingerprint
 from tools.site import api_reference, cores, diet, explorables, generate, page_links, reading, works
 from tools.teaching import lectures, slides
 

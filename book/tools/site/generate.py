@@ -10,11 +10,10 @@ from rankbook.kit import style
 from ranklab import CHECKOUT as ROOT
 from ranklab import datasets as data
 from ranklab.datasets.registry import markdown
-from tools.notebooks import exercises, timings
-from tools.results import claims, papers_page, pictures
+from tools.results import claims, papers_page, pictures, timings
 from tools.results.papers_lists import margin_and_memory
 from tools.site import architecture_page, book_map, equation_page, loops
-from tools.teaching import lectures, question_bank, syllabus
+from tools.teaching import exercises_page, lectures, question_bank, syllabus
 
 
 def write_tables(folder: Path) -> None:
@@ -43,7 +42,7 @@ def write_tables(folder: Path) -> None:
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
     (folder / "reference.py").write_bytes((ROOT / "rankedu" / "reference.py").read_bytes())
     architecture_page.write(folder)
-    exercises.write_blocks(folder)
+    exercises_page.write_blocks(folder)
     question_bank.write(folder)
     (folder / "glyphs.png").write_bytes(style.png(sheets.glyphs()))
     (folder / "scenes.png").write_bytes(style.png(sheets.scenes()))

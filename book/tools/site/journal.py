@@ -14,11 +14,11 @@ from pybtex.database import parse_file
 from pybtex.plugin import find_plugin
 
 from rankbook.ch04_interpolated_ranking.figures import staircase_and_interpolations
-from tools.site import plain
+from tools.site import works
 from tools.site.paper import print_html
 from tools.site.templates import filled
 
-PAPER = plain.ROOT / "paper"
+PAPER = works.BOOK.parent / "paper"
 #: What stands where only who publishes can know what to write.
 OPEN = "TO FILL IN"
 _CITED = re.compile(r"\[@(?P<all>[^\]]+)\]")
@@ -41,13 +41,13 @@ def html() -> str:
 
     def cited(match: re.Match[str]) -> str:
         keys = re.findall(r"[\w-]+", match["all"])
-        return plain.cited(",".join(keys), parenthesis=True, works=PAPER / "paper.bib")
+        return works.cited(",".join(keys), parenthesis=True, works=PAPER / "paper.bib")
 
     text = _CITED.sub(cited, re.sub(r"\\autoref\{[^}]*\}", "Figure 1", text))
     text = re.sub(r"!\[(.*?)\\label\{[^}]*\}\]\((.*?)\)", r"![](\2)\n\n*Figure 1. \1*", text, flags=re.DOTALL)
-    works, style = parse_file(str(PAPER / "paper.bib")), find_plugin("pybtex.style.formatting", "plain")()
+    listing, style = parse_file(str(PAPER / "paper.bib")), find_plugin("pybtex.style.formatting", "plain")()
     backend = find_plugin("pybtex.backends", "html")()
-    listed = [entry.text.render(backend) for entry in style.format_entries(works.entries.values())]
+    listed = [entry.text.render(backend) for entry in style.format_entries(listing.entries.values())]
     return filled("journal.html", **about, body=MarkdownIt().render(text), works=listed, base=PAPER.as_uri())
 
 

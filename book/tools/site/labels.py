@@ -1,14 +1,11 @@
 """What a cross-reference of the book means outside of it: kind, number, title, text, and where it stands."""
 
 import re
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import nbformat
-
-from tools.site import form
+from tools.site import form, works
 
 ROOT = Path(__file__).resolve().parents[3]
 _PROOFS = ("theorem", "proposition", "lemma", "definition", "corollary", "remark")
@@ -80,24 +77,21 @@ def of_chapter(path: Path) -> dict[str, Target]:
     return found
 
 
-@cache
-def glued(stem: str) -> dict[str, str]:
-    """The numbers that a chapter's cells computed for its text."""
-    return numbers(nbformat.read(ROOT / "notebooks" / f"{stem}.ipynb", as_version=4))
+_ROLE = re.compile(r"\{(?P<role>[\w:]+)\}`(?:(?P<words>[^`<]*?)\s*<(?P<named>[^>`]+)>|(?P<label>[^`]*))`")
 
 
-def numbers(book: nbformat.NotebookNode) -> dict[str, str]:
-    """The numbers that the cells of a notebook computed for its text, by name."""
-    found = {}
-    for cell in book.cells:
-        for output in cell.get("outputs", []):
-            name = output.get("metadata", {}).get("scrapbook", {}).get("name")
-            if name:
-                found[name] = next(iter(output["data"].values()))
-    return found
+def spoken(text: str) -> str:
+    """A text in the form of the pages, with the words of its references in place of these."""
 
+    def said(match: re.Match[str]) -> str:
+        role, label = match["role"], match["named"] or match["label"]
+        if role in ("cite:p", "cite:t"):
+            return works.cited(label, parenthesis=role == "cite:p")
+        if match["words"] or role == "doc":
+            return match["words"] or label
+        target = labels()[label]
+        if target.kind in ("chapter", "section"):
+            return f"chapter {target.number}" if target.kind == "chapter" else target.title
+        return f"({target.number})" if target.kind == "equation" else f"{target.kind.capitalize()} {target.number}"
 
-def glue(stem: str, key: str, form: str = "", own: Mapping[str, str] | None = None) -> str:
-    """A glued number as the book shows it; raises KeyError where the chapter, or what it has just made, has none."""
-    value = (glued(stem) if own is None else own)[key].strip("'")
-    return format(float(value), form) if form else value
+    return _ROLE.sub(said, text)

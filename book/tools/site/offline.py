@@ -24,7 +24,7 @@ from rankbook.kit import style
 from rankbook.kit.explorable import all_explorables
 from rankedu.files import written
 from ranklab.runs.code import files_of
-from tools.notebooks.closure import fingerprint
+from tools.closure import fingerprint
 from tools.site import discovery
 from tools.site.mathml import mathml
 from tools.site.paper import HTML, print_html

@@ -18,7 +18,8 @@ import nbformat
 from nbformat.v4 import new_code_cell
 
 from ranklab.runs.runner import git_revision
-from tools.notebooks import pairs, setup_cell
+from tools.notebooks import pairs
+from tools.site import setup_cell
 
 ROOT = pairs.ROOT
 

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 import yaml
 
 from rankbook.kit import style
-from tools.notebooks import exercise_texts, pairs
+from tools.notebooks import pairs
 from tools.site import labels
 from tools.site.mathml import mathml
 from tools.site.paper import print_html
 from tools.site.reading import BOOK, chapters
 from tools.site.templates import filled
-from tools.teaching import question_bank
+from tools.teaching import exercise_texts, question_bank
 from tools.teaching.slides import to_html, words
 
 
@@ -37,11 +37,11 @@ def answers() -> str:
         for one in chapter.exercises:
             parts.append(f"<h2>Exercise {one.number}, {escape(one.title)}</h2>")
             parts += [
-                f"<pre>{escape(source)}</pre>" if kind == "code" else to_html(words(source, number))
+                f"<pre>{escape(source)}</pre>" if kind == "code" else to_html(words(source))
                 for kind, source in one.solution
             ]
         parts.append("<h2>Self-test</h2>")
-        parts += [to_html(f"**{number}.{one.number}** {words(one.answer, number)}") for one in tests]
+        parts += [to_html(f"**{number}.{one.number}** {words(one.answer)}") for one in tests]
     return filled("sheet.html", title="Answers", body="\n".join(parts))
 
 
@@ -110,7 +110,7 @@ def archive(stem: str, folder: Path) -> Path:
             if (picture := one.svg()) is not None:
                 made.writestr(f"{one.label}.svg", picture)
             target = labels.labels()[one.label]
-            captions.append(f"{one.label}: Figure {target.number}. {words(target.title, int(stem[:2]))}")
+            captions.append(f"{one.label}: Figure {target.number}. {words(target.title)}")
         made.writestr("captions.txt", "\n\n".join(captions) + "\n")
         made.writestr("equations.tex", equations(stem) + "\n")
     return path

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from tools.site import labels
 from tools.site.reading import BOOK, chapters
 from tools.site.templates import filled
 from tools.teaching.slides import words
@@ -24,7 +23,6 @@ _MARKS = {
     r"`([^`]+)`": r"<code>\1</code>",
     r"(?<![\w^])\*([^*\s][^*]*)\*": r"<em>\1</em>",
 }
-_GLUE = re.compile(r"\{glue:text\}`([^`:]+):?([^`]*)`")
 
 
 class Option(NamedTuple):
@@ -89,8 +87,8 @@ def page() -> str:
     for number, chapter in chapters().items():
         lines += [f"## {number}. {chapter.title}", "", f"From {{ref}}`ch-{number:02d}`.", ""]
         for test in (one for one in self_tests() if one.stem == chapter.stem):
-            lines += [f"**{number}.{test.number}** {_glued(test.question, test.stem)}", ""]
-            lines += ["::::{dropdown} Answer", _glued(test.answer, test.stem), "::::", ""]
+            lines += [f"**{number}.{test.number}** {test.question}", ""]
+            lines += ["::::{dropdown} Answer", test.answer, "::::", ""]
         own = [question for question in bank() if question.chapters[0] == number and not question.across]
         for count, question in enumerate(own, 6):
             lines += _choice(f"{number}.{count}", question)
@@ -111,16 +109,11 @@ def _choice(number: str, question: Question) -> list[str]:
     return [*lines, ":::::", ""]
 
 
-def _glued(text: str, stem: str) -> str:
-    """A glued number belongs to its chapter's page: here it is written out."""
-    return _GLUE.sub(lambda match: labels.glue(stem, match[1], match[2]), text)
-
-
 def listed() -> list[dict[str, Any]]:
     """Every question as plain data."""
     rows: list[dict[str, Any]] = []
     for stem, number, *texts in self_tests():
-        question, answer = (" ".join(words(text, int(stem[:2])).split()) for text in texts)
+        question, answer = (" ".join(words(text).split()) for text in texts)
         about = {"id": f"{stem[:2]}-self-test-{number}", "chapters": [int(stem[:2])], "grade": "reason"}
         rows.append({**about, "question": question, "answer": answer})
     for one in bank():

@@ -18,13 +18,10 @@ from rankbook.kit import style
 from rankedu.files import written
 from tools.site import labels
 from tools.site.mathml import mathml
-from tools.site.plain import plain, quoted
 from tools.site.reading import chapters
 from tools.site.templates import filled
 from tools.teaching import lectures
 from tools.teaching.lectures import Lecture, Picture, Question
-
-HERE = Path("slides")
 
 
 def write(folder: Path, number: int) -> Path:
@@ -58,7 +55,7 @@ def _list(lines: Iterable[str]) -> str:
 def _content(slide: Question | Picture) -> tuple[str, str, str]:
     """Kind, heading and body of a slide."""
     if isinstance(slide, Question):
-        asked = words(f"{slide.given}\n\n{slide.text}\n\n{quoted(slide.text, HERE)}", slide.chapter)
+        asked = words(f"{slide.given}\n\n{slide.text}\n\n{quoted(slide.text)}")
         place = f'<p class="below">Chapter {slide.chapter}: {escape(slide.section)}</p>'
         return "predict long" if len(asked) > 400 else "predict", "Predict", to_html(asked) + place
     drawn = slide.figure()
@@ -69,7 +66,7 @@ def _content(slide: Question | Picture) -> tuple[str, str, str]:
         f'<img alt="{escape(style.description(drawn))}" width="{width}" height="{height}" '
         f'src="data:image/svg+xml;base64,{picture}">'
     )
-    caption = to_html(f"Figure {number}: {words(slide.caption, slide.chapter)}")
+    caption = to_html(f"Figure {number}: {words(slide.caption)}")
     return "figure", slide.say, f"<figure>{image}<figcaption>{caption}</figcaption></figure>"
 
 
@@ -85,9 +82,22 @@ def _formula(tex: str, options: dict[str, bool]) -> str:
     return mathml(tex, block=bool(options.get("display_mode")))
 
 
-def words(text: str, chapter: int) -> str:
+def words(text: str) -> str:
     """A text of a chapter without its references' addresses."""
-    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", plain(text, chapters()[chapter].stem, HERE))
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", labels.spoken(text))
+
+
+def quoted(text: str) -> str:
+    """The equations and statements that a text refers to, as far as they have one; empty if none."""
+    parts = []
+    for label in dict.fromkeys(re.findall(r"\{(?:eq|prf:ref)\}`([\w-]+)`", text)):
+        target = labels.labels()[label]
+        if target.kind == "equation":
+            parts.append(f"Equation ({target.number}):\n\n$$\n{target.text}\n$$")
+        elif target.text:
+            body = re.sub(r"(?<=\$\$) \([\w-]+\)$", "", target.text, flags=re.MULTILINE)
+            parts.append(f"{target.kind.capitalize()} {target.number}: {labels.spoken(body)}")
+    return "\n\n".join(parts)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
-from tools.notebooks.closure import ROOT
+from tools.closure import ROOT
 
 from rankbook.kit import style
 from rankbook.kit.live import LOOK

@@ -9,7 +9,8 @@ import sys
 import numpy as np
 import pytest
 import torch
-from tools.notebooks import pairs, record_examples
+from tools.notebooks import pairs
+from tools.results import examples as record_examples
 from tools.results import first_loss
 from typer.testing import CliRunner
 

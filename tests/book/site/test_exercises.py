@@ -10,8 +10,9 @@ import nbformat
 import pytest
 import torch
 from ruff import find_ruff_bin
-from tools.notebooks import exercise_texts, exercises
+from tools.notebooks import exercises
 from tools.notebooks.exercises import SOLUTIONS, STARTERS
+from tools.teaching import exercise_texts
 
 from rankbook.kit.check import Feedback, names
 

@@ -4,8 +4,8 @@ import re
 from collections import Counter
 
 from pybtex.database import parse_file
-from tools.notebooks.exercise_texts import chapters
 from tools.site import equation_index, journal, reading
+from tools.teaching.exercise_texts import chapters
 
 from rankbook.kit.explorable import all_explorables
 from rankbook.kit.live import names

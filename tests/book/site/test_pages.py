@@ -8,9 +8,9 @@ import nbformat
 import pytest
 import small_book
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from tools.notebooks import pairs, setup_cell
-from tools.notebooks.closure import closure
-from tools.site import form, page_links
+from tools.closure import closure
+from tools.notebooks import pairs
+from tools.site import form, page_links, setup_cell
 
 import rankedu
 

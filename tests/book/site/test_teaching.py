@@ -10,9 +10,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import torch
-from tools.notebooks import exercise_texts
 from tools.site.reading import behind, chapters
-from tools.teaching import handouts, syllabus
+from tools.teaching import exercise_texts, handouts, syllabus
 from tools.teaching import question_bank as questions
 
 import rankedu

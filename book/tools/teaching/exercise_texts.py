@@ -1,6 +1,5 @@
-"""Read the exercises out of a chapter's text: what is asked, the reader's stub, the solution, what it needs."""
+"""Read the exercises out of a chapter's text: what is asked, the reader's stub, the solution."""
 
-import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -8,8 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.site import form, labels
 from nbformat import NotebookNode
+
+from tools.site import form, labels
 
 GRADES = {"hand": "by hand", "code": "with code", "research": "research"}
 _DIRECTIVE = re.compile(
@@ -46,9 +46,7 @@ class Chapter(NamedTuple):
 
     stem: str
     title: str
-    objectives: str
     exercises: tuple[Exercise, ...]
-    setup: str  #: What they need of it.
 
     @property
     def number(self) -> int:
@@ -64,12 +62,8 @@ def chapters() -> tuple[Chapter, ...]:
 
 def read(path: Path) -> Chapter:
     """One chapter."""
-    cells = form.book(path).cells
-    target = labels.labels()[f"ch-{path.stem[:2]}"]
-    pattern = re.compile(r"^## Objectives\n+(.*?)(?=^## |^\(|\Z)", re.DOTALL | re.MULTILINE)
-    objectives = next(filter(None, (pattern.search(cell.source) for cell in cells)))
-    exercises = _exercises(cells)
-    return Chapter(path.stem, target.title, objectives[1].strip(), tuple(exercises), _setup(cells, exercises))
+    title = labels.labels()[f"ch-{path.stem[:2]}"].title
+    return Chapter(path.stem, title, tuple(_exercises(form.book(path).cells)))
 
 
 def _exercises(cells: list[NotebookNode]) -> list[Exercise]:
@@ -103,20 +97,3 @@ def _directives(source: str) -> Iterator[tuple[str, str, str]]:
         if match:
             yield match["kind"], match["argument"].strip(), match["body"]
             at = match.end()
-
-
-def _setup(cells: list[NotebookNode], exercises: list[Exercise]) -> str:
-    """The chapter's imports, as far as the exercises need them, and its cells that are tagged `setup`."""
-    code = [(cell.source, cell.metadata.get("tags", [])) for cell in cells if cell.cell_type == "code"]
-    shared = [source for source, tags in code if "setup" in tags]
-    sources = (source for exercise in exercises for source in [exercise.stub, *exercise.code])
-    nodes = [node for source in [*shared, *sources] for node in ast.walk(ast.parse(source))]
-    needed = {node.id for node in nodes if isinstance(node, ast.Name)}
-    lines: dict[str, None] = {}
-    for source, tags in code:
-        if "solution" not in tags:
-            for node in ast.parse(re.sub(r"^[%!].*$", "", source, flags=re.MULTILINE)).body:
-                if isinstance(node, (ast.Import, ast.ImportFrom)):
-                    node.names = [one for one in node.names if (one.asname or one.name.split(".")[0]) in needed]
-                    lines |= {ast.unparse(node): None} if node.names else {}
-    return "\n\n\n".join(filter(None, ["\n".join(lines), *shared]))

@@ -1,8 +1,8 @@
 """How long the chapters and labs take to run: `make timings` measures them, `table` is the book's page of timings.
 
-`python book/tools timings [NN ...]` runs every notebook (or those named) aside, without touching the committed ones, and
-keeps what it took in `book/data/timings.json`. One thread, and the processor's own seconds beside those on the clock:
-the first do not count what else the machine was doing.
+`python book/tools timings [NN ...]` runs every notebook (or those named) aside, without touching the committed ones,
+and keeps what it took in `book/data/timings.json`. One thread, and the processor's own seconds beside those on the
+clock: the first do not count what else the machine was doing.
 """
 
 import argparse
@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import jupytext
-from tools.notebooks import pairs
 
 from ranklab.experiments.speed.stopwatch import processor
 from ranklab.runs.results import write_json
+from tools.notebooks import pairs
 
 KEPT = pairs.ROOT / "book" / "data" / "timings.json"
 
@@ -66,5 +66,8 @@ def main() -> None:
             row = found["rows"][pairs.address(text)] = measured(text)
             print(f"{text.stem}: {row['processor']} s of the processor, {row['clock']} s on the clock")
     found["rows"] = {page: found["rows"][page] for page in map(pairs.address, pairs.pages()) if page in found["rows"]}
-    found |= {"machine": f"{processor()}, one thread used", "versions": f"torch {version('torch')}, NumPy {version('numpy')}"}
+    found |= {
+        "machine": f"{processor()}, one thread used",
+        "versions": f"torch {version('torch')}, NumPy {version('numpy')}",
+    }
     write_json(KEPT, found)

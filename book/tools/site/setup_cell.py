@@ -11,13 +11,13 @@ from functools import cache
 from pathlib import Path
 
 from ranklab.runs import code
-from tools.notebooks.closure import closure, tree
+from tools.closure import closure, tree
 
 #: What is never fetched anew.
 _THERE = {"torch", "numpy"}
 #: `glue` needs these two; the rest of what they bring, half of the time to install, only builds books.
 _ALONE = ["docutils", "myst-nb"]
-CELL = '''\
+CELL = """\
 # Where the book is installed, this cell does nothing. Elsewhere (on Colab, on Kaggle, in an empty folder with torch and
 # Jupyter) it fetches the book's code and installs what this notebook needs.
 import importlib.util
@@ -37,7 +37,7 @@ if importlib.util.find_spec("rankbook") is None:
         subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *needs], check=True)
     found = [str(home), str(home / "lab"), str(home / "book")]
     sys.path[:0] = found
-    os.environ["PYTHONPATH"] = os.pathsep.join(found)'''
+    os.environ["PYTHONPATH"] = os.pathsep.join(found)"""
 
 
 @cache

@@ -22,7 +22,7 @@ $(VENV)/.has-%: pyproject.toml constraints.txt
 book: $(VENV)/.has-book  ## build the book; prints the page to open
 	$(PY) book/tools build
 
-# A notebook that is saved keeps its sliders' pictures: book/jupyter tells JupyterLab to save them.
+# A notebook that is saved keeps its sliders' pictures, and an extension that an older edition needed is off: see book/jupyter.
 lab: export JUPYTER_CONFIG_PATH = $(CURDIR)/book/jupyter
 lab: $(VENV)/.has-lab  ## open your own copies of the chapters in JupyterLab, in my-notebooks/, with live sliders
 	$(PY) book/tools copies

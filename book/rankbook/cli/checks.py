@@ -8,7 +8,7 @@ from rankedu.cli.doctor import Finding, distributions
 #: Extra → distributions that it brings.
 _EXTRAS = {
     "lab": (
-        *("scipy", "sympy", "matplotlib", "pillow", "anywidget", "ipywidgets", "jupyterlab", "jupyterlab-myst"),
+        *("scipy", "sympy", "matplotlib", "pillow", "anywidget", "ipywidgets", "jupyterlab"),
         *("jupytext", "torchvision", "papermill", "distributed", "myst-nb"),
     ),
     "book": ("sphinx", "sphinx-book-theme"),

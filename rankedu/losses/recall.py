@@ -34,7 +34,7 @@ class RecallLoss(RankLoss):
     weights : {"log", "loglog"} or callable, Tensor -> Tensor of the same shape
         W itself: log(1 + k) for weights like 1/K, log(1 + log(1 + k)) for weights like 1/(K log K), or any elementwise
         function of differentiable torch operations with W(0) = 0 that never falls.
-        :mod:`rankedu.proofs.recall_weights` translates between w and W.
+        :mod:`rankedu.proofs.recall_weights` proves which weights w belong to the first two.
 
     Raises
     ------

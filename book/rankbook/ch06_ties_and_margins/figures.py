@@ -6,7 +6,6 @@ from matplotlib.figure import Figure
 
 from rankbook.ch06_ties_and_margins import study
 from rankbook.kit import style
-from rankbook.kit.compare import interval
 from rankbook.kit.figures import paper_figure
 
 
@@ -66,7 +65,7 @@ def collapse_and_cure(margin: float = 0.1, positives: int = 8, negatives: int = 
         scores, mask = runs.scores()[:, setting, 0], study.relevant(runs.features.shape[1])
         for good, count in ((False, negatives), (True, positives)):
             colour, look = (style.POSITIVE, "-") if good else (style.NEGATIVE, "--")
-            labels = ["positive" if good else "negative"] + [""] * (count - 1)
+            labels = ["relevant" if good else "irrelevant"] + [""] * (count - 1)
             axis.plot(runs.steps, scores[:, mask == good][:, :count], look, color=colour, linewidth=1.2, label=labels)
         name = f"margin α = {margin:g}" if setting else "no margin"
         axis.set(title=name, xlabel="step of gradient descent")
@@ -76,36 +75,8 @@ def collapse_and_cure(margin: float = 0.1, positives: int = 8, negatives: int = 
     axes[0].legend(loc="lower right")
     return style.describe(
         figure,
-        f"Two panels of score trajectories over {study.STEPS} steps, {positives} positives in solid blue and "
-        f"{negatives} negatives in dashed red. In both, positives rise above negatives within a few dozen steps, and "
-        f"then all lines draw together: on the left to one score, on the right they stop apart. {'; '.join(facts)}.",
-    )
-
-
-def rest_over_lam(margin: float = 0.1) -> Figure:
-    """Where the length of the weights comes to rest, and AP there, over λ, with and without a margin."""
-    figure, (left, right) = style.figure(1, 2, width=7.2, height=3.9)
-    looks, facts, best = ("-", "--"), [], study.ap(study.unseen()[..., 0])
-    for alpha, colour in ((0.0, style.BLACK), (margin, style.SKY)):
-        for rate, look in zip(study.REST_RATES, looks, strict=True):
-            name = f"α = {alpha:g}, rate {rate:g}"
-            above, below = (study.rest(alpha, rate, begin) for begin in study.BEGINS)
-            left.loglog(study.REST_LAMS, above.scale.mean((0, 2)), look, color=colour, label=name)
-            left.loglog(study.REST_LAMS, below.scale.mean((0, 2)), "x", color=colour)
-            rows = [interval(row) for row in above.average_precision().mean(0) - best]
-            mean, half = (np.array([getattr(row, part) for row in rows]) for part in ("mean", "half"))
-            right.semilogx(study.REST_LAMS, mean, look, color=colour)
-            right.fill_between(study.REST_LAMS, mean - half, mean + half, color=colour, alpha=0.12, linewidth=0)
-            ends = above.scale.mean((0, 2))[[0, -1]]
-            facts.append(f"{name}: length {ends[0]:.3f} to {ends[1]:.3f}, AP {mean[0]:+.3f} to {mean[-1]:+.3f}")
-    right.axhline(0, color=style.GREY, zorder=0)
-    right.annotate("the first feature", (1000, 0), ha="right", va="bottom", color="#666666", fontsize=10)
-    left.set(xlabel="λ", ylabel="length of the weights at rest")
-    right.set(xlabel="λ", ylabel="AP at rest, less the best", ylim=(-0.024, 0.003))
-    style.legend_below(figure, left, columns=2)
-    return style.describe(
-        figure,
-        f"Left, the length at rest over λ, on logarithmic axes; right, AP there, less that of "
-        f"the first feature, the grey line at 0. From λ = {study.REST_LAMS[0]:g} to {study.REST_LAMS[-1]:g}: "
+        f"Two panels of score trajectories over {study.STEPS} steps, {positives} relevant items in solid blue and "
+        f"{negatives} others in dashed red. In both, the relevant items rise above the others within a few dozen "
+        f"steps, and then all lines draw together: on the left to one score, on the right they stop apart. "
         f"{'; '.join(facts)}.",
     )

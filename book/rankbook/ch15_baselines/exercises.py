@@ -171,7 +171,7 @@ EXERCISES = (
         "scale · (s_n − s_own + margin_l))) over the proxies n of a level below l.",
         csl_loss, _level_cases, [
             (lambda s, levels, m, scale: csl_loss(s, levels, m, scale, only=True),
-             "takes the proxies of level l − 1 alone: all below l are negatives"),
+             "takes only the proxies of level l − 1: all below l are negatives"),
             (lambda s, levels, m, scale: csl_loss(s, levels, m, scale, reverse=True),
              "gives the margins in the wrong order: the first belongs to the coarsest level"),
             (lambda s, levels, m, scale: csl_loss(s, levels, -m, scale),
@@ -183,8 +183,8 @@ EXERCISES = (
         ],
     ),
     Exercise(
-        "pulls(embeddings, gradient): the table of what a loss does to each pair, −∂L/∂s_ij in row i and column j, of "
-        "a loss that is known by its gradient alone: gradient(x) returns ∂L/∂x for embeddings x of shape (n, any "
+        "pulls(embeddings, gradient): the pull on each pair, −∂L/∂s_ij in row i and column j, of "
+        "a loss of which only the gradient is known: gradient(x) returns ∂L/∂x for embeddings x of shape (n, any "
         "dimension); it depends on x only through the products s_ij = x_i · x_j of different items.",
         pulls, _pull_cases, [
             (_solved,

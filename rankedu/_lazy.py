@@ -9,26 +9,27 @@ from typing import Any
 
 #: Where modules, which end in "/", and names went, in a checkout of the book.
 _HOMES = {
-    "rankbook.ch03_ranking_is_a_solver.all_permutations": "proofs.rearrangement.exhaustive",
-    "rankbook.ch03_ranking_is_a_solver.lemma": "proofs.rearrangement.two_element_lemma",
-    "rankbook.ch07_recall_loss.weights": "proofs.recall_weights.asymptotics",
-    "rankbook.kit.known_rankers": "rankers.registry/ rankers.RANKERS rankers.Strength rankers.register",
-    "rankbook.kit.landscapes": "landscapes/",
-    "rankbook.kit.solvers": "solvers/",
-    "ranklab.contestants": "losses.CSLLoss losses.SpearmanLoss",
-    "ranklab.contestants.csl": "losses.csl/",
-    "ranklab.contestants.spearman": "losses.spearman/",
-    "ranklab.detections": "losses.OnProposals metrics.DetectionMatches metrics.box_iou metrics.evaluate_detections "
-    "metrics.match_detections",
-    "ranklab.detections.boxes": "metrics.boxes/",
-    "ranklab.detections.matching": "metrics.detection/",
-    "ranklab.detections.on_proposals": "losses.on_proposals/",
+    "from rankbook.ch03_ranking_is_a_solver.all_permutations": "proofs.rearrangement.exhaustive",
+    "from rankbook.ch03_ranking_is_a_solver.lemma": "proofs.rearrangement.two_element_lemma",
+    "from rankbook.ch07_recall_loss.weights": "proofs.recall_weights.asymptotics",
+    "from rankbook.kit.known_rankers": "rankers.registry/ rankers.RANKERS rankers.Strength rankers.register",
+    "from rankbook.kit.landscapes": "landscapes/",
+    "from rankbook.kit.solvers": "solvers/",
+    "from ranklab.contestants": "losses.CSLLoss losses.SpearmanLoss",
+    "from ranklab.contestants.csl": "losses.csl/",
+    "from ranklab.contestants.spearman": "losses.spearman/",
+    "from ranklab.detections": "losses.OnProposals metrics.DetectionMatches metrics.box_iou "
+    "metrics.evaluate_detections metrics.match_detections",
+    "from ranklab.detections.boxes": "metrics.boxes/",
+    "from ranklab.detections.matching": "metrics.detection/",
+    "from ranklab.detections.on_proposals": "losses.on_proposals/",
 }
 #: Where a module or a name was → the statement that imports it now.
 MOVED = {
-    f"rankedu.{name.rstrip('/')}": f"import {home}" if name[-1] == "/" else f"from {home} import {name.split('.')[-1]}"
+    "rankedu." + name.rstrip("/"): home.replace("from", "import") if name[-1] == "/" else f"{home} import {last}"
     for home, names in _HOMES.items()
     for name in names.split()
+    for last in [name.split(".")[-1]]
 }
 
 

@@ -90,8 +90,8 @@ def uneven_ranking(name: str) -> Ranking:
 def chance_to_count(n: int, size: int, batch: int) -> float:
     """Probability that a random batch of n items has another item of the query's class, which has this size.
 
-    >>> chance_to_count(n=4, size=2, batch=2)  # one of the three others is the partner
-    0.3333333333333333
+    >>> round(chance_to_count(n=4, size=2, batch=2), 4)  # one of the three others is the partner
+    0.3333
     """
     return 1 - comb(n - size, batch - 1) / comb(n - 1, batch - 1)
 

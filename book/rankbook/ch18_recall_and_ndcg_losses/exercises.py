@@ -19,7 +19,7 @@ def lambda_weights(scores, gains):
 
 def _lists() -> list[Case]:
     rng = np.random.default_rng(18)
-    made = [{"scores": rng.permutation(n) / n, "gains": rng.integers(0, 4, n)} for n in (2, 3, 5, 8)]
+    made = [{"scores": rng.permutation(n) / n, "gains": rng.integers(0, 4, n)} for n in (2, 3, 5, 8, 4)]
     for case in made:
         case["gains"][:2] = 0, 3
     return made

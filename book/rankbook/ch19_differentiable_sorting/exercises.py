@@ -13,7 +13,10 @@ def soft_sort(scores, temperature):
 
 def _lists() -> list[Case]:
     rng = np.random.default_rng(19)
-    return [{"scores": rng.normal(size=n).round(2), "temperature": t} for n, t in ((2, 1.0), (3, 0.5), (6, 0.2))]
+    return [
+        {"scores": rng.normal(size=n).round(2), "temperature": t}
+        for n, t in ((2, 1.0), (3, 0.5), (6, 0.2), (4, 0.1), (5, 2.0))
+    ]
 
 
 EXERCISES = (

@@ -13,7 +13,7 @@ def virtual_similarities(similarity, pairs, weights):
 
 def _batches() -> list[Case]:
     rng, made = np.random.default_rng(20), []
-    for n, m in ((3, 1), (4, 2), (6, 5)):
+    for n, m in ((3, 1), (4, 2), (6, 5), (5, 3), (8, 6)):
         points = rng.normal(size=(n, 3)).round(1)
         pairs = np.array([rng.choice(n, 2, replace=False) for _ in range(m)])
         made.append({"similarity": points @ points.T, "pairs": pairs, "weights": rng.uniform(size=m).round(2)})

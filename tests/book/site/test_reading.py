@@ -92,7 +92,7 @@ def test_there_are_four_lectures_each_with_questions_and_figures_of_its_chapters
         for slide, asks in zip(lecture.slides, kinds, strict=True):
             number = slide.chapter if asks else int(slide.label[4:6])
             text, words = CHAPTERS[number].text, slide.text if asks else slide.caption
-            told = BeautifulSoup(slides.to_html(slides.words(words, number)), "html.parser").get_text()
+            told = BeautifulSoup(slides.to_html(slides.words(words)), "html.parser").get_text()
             assert number in lecture.chapters and told and "{" not in told, words
             if asks:
                 assert all(value in text for value in re.findall(r"\d+\.\d+", slide.given)), words

@@ -47,7 +47,7 @@ _PLACE = re.compile(_ANCHOR)
 _WORK = r"\[[^\]]*\]\([^)\s]*bibliography\.md#([\w-]+)\)"
 _WORKS = re.compile(rf"\({_WORK}(?:; {_WORK})*\)")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<path>[\w./-]*\.(?:ipynb|md))?(?:#(?P<label>[\w-]+))?\)")
-_NUMBERED = {"eq": r"\(\d+\.\d+\)", "numref": r"(?:Figure|Table) \d+\.\d+", "prf:ref": r"[A-Z]\w+ \d+\.\d+"}
+_NUMBERED = {"eq": r"\(\d+\.\d+\)", "numref": r"(?:Figure|Table) \d+\.\d+", "prf:ref": r"(?!Exercise)[A-Z]\w+ \d+\.\d+"}
 
 
 def is_plain(path: Path) -> bool:
@@ -161,7 +161,7 @@ def _folded(match: re.Match[str]) -> str:
 
 def _reference(match: re.Match[str]) -> str:
     """A link within the book as the role that numbers it; a page of the book by its name."""
-    words, path, label = match["text"], match["path"] or "", match["label"]
+    words, path, label = " ".join(match["text"].split()), match["path"] or "", match["label"]
     if not path and not label:
         return match[0]
     file = Path(path).stem

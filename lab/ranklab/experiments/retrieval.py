@@ -26,7 +26,7 @@ def run(
 
     `parameters` are of `DEFAULTS`, which the lab's notebook explains. Until the outcome's ``close()`` a checkpoint is
     kept in `folder` (by default ``$RANKEDU_RESULT_FOLDER``, else the current one); a run that was interrupted goes on
-    from there. `data` are those that :func:`open_test` has opened. The metrics are "R@K" for every K, "mAP" and
+    from there. `data` are those that `open_test` has opened. The metrics are "R@K" for every K, "mAP" and
     "mAP@R", of the finest level, and where the time went.
     ValueError or TypeError for an unknown name or a value out of range, FileNotFoundError where data are missing.
 

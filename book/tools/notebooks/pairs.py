@@ -59,7 +59,10 @@ def address(text: Path) -> str:
 
 def made_from(text: Path, book: NotebookNode) -> dict[str, str]:
     """What the outputs depend on: the cells of code, and everything that these import and read."""
-    return {"cells": hashed([], json.dumps(_as_run(book))), "package": hashed(closure(text) - {text}, pins())}
+    files = {text}
+    if text.parent.name == "solutions":  # `check` finds the exercises of the chapter by its name
+        files |= set((ROOT / "book" / "rankbook" / f"ch{text.stem}").glob("exercises.py"))
+    return {"cells": hashed([], json.dumps(_as_run(book))), "package": hashed(closure(*files) - {text}, pins())}
 
 
 def problem(text: Path, notebook: Path) -> str | None:

@@ -197,6 +197,7 @@ def write(book: NotebookNode, path: Path) -> None:
     """Write atomically, with cell ids that depend on the position alone."""
     for number, cell in enumerate(book.cells):
         cell["id"] = f"cell-{number:03d}"
+    book.metadata.pop("widgets", None)  # sliders without a kernel; a page of the book would ask the network for their script
     if formats := book.metadata.get("jupytext", {}).get("formats"):
         book.metadata["jupytext"] = {"formats": formats}  # all that jupytext keeps in a notebook
     with written(path) as part:

@@ -18,7 +18,7 @@
   const depths = (row) => {
     let depth = 0;
     return row.map((box) => {
-      const glyph = bare(box).localName === "mjx-mo" ? box.querySelector("mjx-c").className : "";
+      const glyph = bare(box).localName === "mjx-mo" ? box.querySelector("mjx-c")?.className ?? "" : "";
       if (CLOSE.test(glyph)) depth -= 1;
       const here = depth;
       if (OPEN.test(glyph)) depth += 1;

@@ -31,7 +31,7 @@ def look_ahead(state):
     for score, slope in zip(y, gradient):
         tip = height(score) - min(max(30 * slope, -40), 40)
         marks.append(arrow(LEFT + 19, height(score), LEFT + 19, tip, "gradient thick"))
-    marks.append(text(RIGHT + 70, 15, "arrows: the gradient", "gradient", "end"))
+    marks.append(text(RIGHT + 70, 15, "arrows: gradient", "gradient", "end"))
     handles = []
     for i, score in enumerate(y):
         says, move = f"score {score:.2f}, rank {ranks[i]}", along("y", "scores", i, 0, 1, LINES[1], LINES[0])

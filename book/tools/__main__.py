@@ -17,6 +17,7 @@ journal      the paper about the book, as PDF
 slides       write the slides of the lectures
 handouts     answers, a sheet of formulas, questions, figures and equations, for teachers
 papers       print the commands that make the runs of the results page
+figures      take the pictures of the figures to play with, for print and wherever no script runs
 pictures     keep what trained networks retrieve, for the results page
 """
 
@@ -43,6 +44,7 @@ COMMANDS = {
     "slides": "teaching.slides",
     "handouts": "teaching.handouts",
     "papers": "results.papers",
+    "figures": "site.figures",
     "pictures": "results.pictures",
 }
 

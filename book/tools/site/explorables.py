@@ -16,6 +16,7 @@ from myst_nb.core import render
 from sphinx.util.docutils import SphinxDirective
 from tqdm import tqdm
 
+from rankbook import figures
 from rankbook.kit import style
 from rankbook.kit.explorable import kept, load
 from rankbook.kit.explorable.core import MIME, Explorable
@@ -138,6 +139,12 @@ def fill(page: str, frames: Callable[[Explorable], list[dict[str, Any]]]) -> str
     return _PLACE.sub(lambda match: markup(load(match[1]), frames(load(match[1])), match[2]), page)
 
 
+def played(name: str, environment: Any) -> nodes.raw:
+    """A figure to play with (`rankbook.figures`) on the page that Sphinx is reading."""
+    at = "../" * str(environment.docname).count("/") + "_static/figures"
+    return nodes.raw("", figures.markup(name, f"{at}/{name}.png"), format="html")
+
+
 class ExplorableRenderer:
     """Tells MyST-NB how to show an explorable, and gives every picture its alternative text."""
 
@@ -156,24 +163,32 @@ class ExplorableRenderer:
             return pictures
         content = data.content if isinstance(data.content, dict) else json.loads(data.content)
         page = renderer.renderer.sphinx_env
-        [(kind, name)] = ((kind, content[kind]) for kind in ("live", "explorable") if kind in content)
+        [(kind, name)] = ((kind, content[kind]) for kind in ("play", "live", "explorable") if kind in content)
+        if kind == "play":
+            return [played(name, page)]
         return [place(name, page, live=kind == "live")]
 
 
 class ExplorableDirective(SphinxDirective):
-    """``{explorable} module:function`` and ``{live} name`` show an explorable on a page that is not a notebook."""
+    """``{explorable} module:function``, ``{live} name`` and ``{play} name``, for a page that is not a notebook."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
+        if self.name == "play":
+            return [played(self.arguments[0], self.env)]
         return [place(self.arguments[0], self.env, live=self.name == "live")]
 
 
 def _add_scripts_of_frames(app: Any, page: str, template: str, context: dict[str, Any], *_: object) -> None:
-    """A page without frames, such as the front page, doesn't fetch what only they need."""
+    """A page fetches only what its own figures need."""
     if _PLACE.search(context.get("body", "")):
         for script in ("roll.js", "ball.js", "pin.js"):
             app.add_js_file(script, priority=900, defer="defer")  # after kept.js
+    if found := re.findall(r'data-figure="([\w-]+)"', context.get("body", "")):
+        app.add_css_file("figures/figures.css")
+        for script in ("ranks", "common", *dict.fromkeys(found)):
+            app.add_js_file(f"figures/{script}.js", priority=900, defer="defer")
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -185,6 +200,7 @@ def setup(app: Any) -> dict[str, bool]:
     render.load_mime_renders = lambda: [ExplorableRenderer]
     app.add_directive("explorable", ExplorableDirective)
     app.add_directive("live", ExplorableDirective)
+    app.add_directive("play", ExplorableDirective)
     app.config.html_static_path.append(str(PAGE))
     app.add_css_file("live.css")
     app.add_js_file("live.js")

@@ -1,0 +1,280 @@
+/* What all figures have in common: sliders, handles, the state (on the element, in the address, in the model), a polite
+   voice, the theme, motion. A figure is `rankbook.figures[name] = ({ el, model, ranks, ui }) => …` in its own file. */
+"use strict";
+
+globalThis.rankbook ??= { figures: {} };
+
+rankbook.ui = (() => {
+  const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
+  const inside = (text) => String(text).replace(/[&<>"]/g, (one) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[one]);
+
+  /** The text of an SVG element: tag("circle", { cx: 1 }) or tag("text", { x: 1 }, "words"). */
+  const tag = (name, values, words = "") =>
+    `<${name} ${Object.entries(values).map(([key, value]) => `${key}="${inside(typeof value === "number" ? +value.toFixed(2) : value)}"`).join(" ")}>${inside(words)}</${name}>`;
+
+  /** A linear scale from [a, b] to [c, d]; `scale.back` is its inverse. */
+  function scale([a, b], [c, d]) {
+    const there = (value) => c + ((value - a) / (b - a)) * (d - c);
+    there.back = (value) => a + ((value - c) / (d - c)) * (b - a);
+    return there;
+  }
+
+  /** A number in words: at most three digits that say something, with a minus sign. */
+  const number = (value, digits = Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0) => value.toFixed(digits).replace("-", "−");
+
+  function element(name, values = {}, ...children) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(values)) key in made ? (made[key] = value) : made.setAttribute(key, value);
+    made.append(...children);
+    return made;
+  }
+
+  /**
+   * Set a figure up. `start` is the state that it opens in and all that the address keeps; `draw(state, width)` draws it
+   * in CSS pixels whenever the state, the width or the theme changes, and returns what a reader without the picture is
+   * told; `shown(state)` adds to `data-state` what follows from the state.
+   */
+  function figure({ el, model, name, start, draw, shown = () => ({}) }) {
+    const stage = element("div", { className: "play-stage" });
+    const controls = element("div", { className: "play-controls" });
+    const seenWords = element("p", { className: "play-words", ariaHidden: "true" });
+    const voice = element("p", { className: "play-voice", role: "status" }); // the same, once the hand rests
+    el.classList.add("play");
+    el.dataset.figure = name;
+    el.setAttribute("data-lm-suppress-shortcuts", "true"); // of JupyterLab
+    el.append(element("div", { className: "play-here" }, stage, controls, seenWords, voice));
+    const state = structuredClone(start);
+    Object.assign(state, model?.get("state"));
+    const listeners = [];
+    let wanted = 0, keeping = 0, speaking = 0, words = "";
+
+    function render() {
+      wanted = 0;
+      const width = stage.clientWidth;
+      if (!width) return;
+      const begun = performance.now();
+      seenWords.textContent = words = draw(state, width);
+      (here.times ??= []).push(performance.now() - begun);
+      el.dataset.state = JSON.stringify({ ...state, ...shown(state) });
+      listeners.forEach((listener) => listener());
+    }
+
+    /** Keep the state where the reader can find it again, and say what is seen, once the hand rests. */
+    function keep() {
+      const told = Object.keys(start).filter((key) => JSON.stringify(state[key]) !== JSON.stringify(start[key]));
+      const text = new URLSearchParams(told.map((key) => [key, JSON.stringify(state[key])])).toString();
+      if (el.id)
+        try {
+          history.replaceState(history.state, "", `#${el.id}${text ? `?${text}` : ""}`);
+        } catch {
+          // a browser that takes only so many addresses in a minute
+        }
+      model?.set("state", { ...state });
+      model?.save_changes();
+    }
+
+    function set(changes, { kept = true } = {}) {
+      Object.assign(state, changes);
+      wanted ||= requestAnimationFrame(render);
+      if (!kept) return;
+      clearTimeout(keeping);
+      keeping = setTimeout(keep, 250);
+      clearTimeout(speaking);
+      speaking = setTimeout(() => (voice.textContent = words), 600);
+    }
+
+    function restore() {
+      const [id, text] = decodeURI(location.hash).slice(1).split("?");
+      if (!el.id || id !== el.id || !text) return;
+      for (const [key, value] of new URLSearchParams(text))
+        if (key in start)
+          try {
+            const read = JSON.parse(value);
+            if (typeof read === typeof start[key] && Array.isArray(read) === Array.isArray(start[key])) state[key] = read;
+          } catch {
+            // an address that somebody typed
+          }
+      wanted ||= requestAnimationFrame(render);
+    }
+
+    /**
+     * A continuous slider for a number of the state, its label above a track as wide as the figure. `log`: equal steps
+     * multiply; `powers`: only powers of two; `ends`: words below both ends of the track.
+     */
+    function slider(key, { label, low, high, log = false, powers = false, step = 0, format = number, ends = [], change }) {
+      const to = powers ? Math.log2 : log ? Math.log : Number;
+      const from = powers ? (value) => 2 ** value : log ? Math.exp : Number;
+      const id = `${name}-${key}-${Math.random().toString(36).slice(2, 8)}`;
+      const [first, last] = [to(low), to(high)];
+      const input = element("input", {
+        type: "range", id, min: first, max: last, step: powers ? 1 : step || (last - first) / 1000,
+      });
+      const output = element("output", { htmlFor: id });
+      input.addEventListener("input", () => {
+        let value = clamp(from(input.valueAsNumber), low, high);
+        if (!powers && !step) value = Number(value.toPrecision(4));
+        set(change ? change(value) : { [key]: value });
+      });
+      input.addEventListener("keydown", (event) => {
+        // A hundredth of the track a key, a tenth with Page Up and Page Down.
+        const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 }[event.key];
+        if (!by || powers || step) return;
+        event.preventDefault();
+        input.value = clamp(input.valueAsNumber + (by * (last - first)) / 100, first, last);
+        input.dispatchEvent(new Event("input"));
+      });
+      listeners.push(() => {
+        if (Math.abs(from(input.valueAsNumber) / state[key] - 1) > 1e-3 || !state[key]) input.value = to(state[key]);
+        output.value = format(state[key]);
+        input.setAttribute("aria-valuetext", format(state[key]));
+        input.style.setProperty("--at", (input.valueAsNumber - first) / (last - first));
+      });
+      controls.append(
+        element(
+          "div",
+          { className: "play-slider" },
+          element("label", { htmlFor: id }, label), output, input,
+          ...ends.map((word) => element("span", { ariaHidden: "true" }, word)),
+        ),
+      );
+      return input;
+    }
+
+    /** A button that does something; or, with `pressed(state)`, one that is down or up. */
+    function button(words, act, pressed) {
+      const made = element("button", { type: "button" });
+      made.addEventListener("click", () => act(made));
+      listeners.push(() => {
+        made.textContent = typeof words === "function" ? words(state) : words;
+        if (pressed) made.ariaPressed = String(pressed(state));
+      });
+      let row = controls.querySelector(".play-buttons");
+      if (!row) controls.append((row = element("div", { className: "play-buttons" })));
+      row.append(made);
+      return made;
+    }
+
+    /** A picture in SVG that is drawn anew from text; what is taken hold of stays in it. */
+    function svg(height) {
+      const made = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      made.innerHTML = '<g class="marks"></g><g class="handles"></g>';
+      made.setAttribute("role", "group");
+      stage.append(made);
+      const [marks, handles] = made.children;
+      return {
+        node: made, handles,
+        draw(width, content, says, high = height) {
+          made.setAttribute("viewBox", `0 0 ${width} ${high}`);
+          made.style.height = `${high}px`;
+          made.ariaLabel = says;
+          marks.innerHTML = content;
+        },
+      };
+    }
+
+    /**
+     * A handle in an SVG: what a finger of 44 pixels can drag and arrow keys can move. `move({ x, y })` hears where it
+     * is dragged to, `by(dx, dy)` which key was pressed; `at(x, y, label, text, now)` puts it somewhere.
+     */
+    function handle(picture, { move, by, radius = 22 }) {
+      const made = document.createElementNS("http://www.w3.org/2000/svg", "circle");
+      const set = (values) => Object.entries(values).forEach(([key, value]) => made.setAttribute(key, value));
+      set({ r: radius, class: "play-handle", tabindex: 0, role: "slider" });
+      picture.handles.append(made);
+      const where = (event) => {
+        const box = picture.node.getBoundingClientRect();
+        return { x: event.clientX - box.left, y: event.clientY - box.top };
+      };
+      let held = null;
+      made.addEventListener("pointerdown", (event) => {
+        if (event.button) return;
+        event.preventDefault();
+        made.focus({ preventScroll: true });
+        made.setPointerCapture(event.pointerId);
+        const { x, y } = where(event);
+        held = { x: x - made.cx.baseVal.value, y: y - made.cy.baseVal.value };
+      });
+      made.addEventListener("pointermove", (event) => {
+        if (!held) return;
+        const { x, y } = where(event);
+        move({ x: x - held.x, y: y - held.y });
+      });
+      ["pointerup", "pointercancel"].forEach((over) => made.addEventListener(over, () => (held = null)));
+      made.addEventListener("keydown", (event) => {
+        const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowDown: [0, -1], ArrowUp: [0, 1], PageDown: [-5, -5], PageUp: [5, 5] }[event.key];
+        if (!way) return;
+        event.preventDefault();
+        by(...way);
+      });
+      return {
+        node: made,
+        at: (x, y, label, text, now, low = 0, high = 1) =>
+          set({ cx: x, cy: y, "aria-label": label, "aria-valuetext": text, "aria-valuenow": now, "aria-valuemin": low, "aria-valuemax": high }),
+      };
+    }
+
+    /** The colour of a CSS variable of figures.css, as it is in this theme. */
+    const colour = (variable) => getComputedStyle(el).getPropertyValue(`--play-${variable}`).trim();
+
+    /** A canvas of the stage's width, sharp on any screen; returns its context. */
+    function canvas() {
+      const made = element("canvas", { role: "img" });
+      stage.append(made);
+      return (width, height) => {
+        const dense = window.devicePixelRatio || 1;
+        if (made.width !== Math.round(width * dense) || made.height !== Math.round(height * dense)) {
+          [made.width, made.height] = [Math.round(width * dense), Math.round(height * dense)];
+          [made.style.width, made.style.height] = [`${width}px`, `${height}px`];
+        }
+        const context = made.getContext("2d");
+        context.setTransform(dense, 0, 0, dense, 0, 0);
+        context.clearRect(0, 0, width, height);
+        return context;
+      };
+    }
+
+    let seen = 0;
+    new ResizeObserver(() => {
+      if (stage.clientWidth === seen) return;
+      seen = stage.clientWidth;
+      wanted ||= requestAnimationFrame(render);
+    }).observe(stage);
+    new MutationObserver(() => (wanted ||= requestAnimationFrame(render))).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    window.addEventListener("hashchange", restore);
+    model?.on?.("change:state", () => {
+      Object.assign(state, model.get("state"));
+      wanted ||= requestAnimationFrame(render);
+    });
+    const here = { el, stage, controls, state, set, slider, button, svg, handle, canvas, colour };
+    el.play = here; // for tests, and for readers who open the console
+    setTimeout(restore);
+    wanted = requestAnimationFrame(render);
+    return here;
+  }
+
+  /** Call `now` once when the figure is first in sight: a figure moves before it is asked. */
+  function inSight(el, now) {
+    const watch = new IntersectionObserver(([seen]) => {
+      if (!seen.isIntersecting) return;
+      watch.disconnect();
+      now();
+    }, { threshold: 0.4 });
+    watch.observe(el);
+  }
+
+  /** Start all figures of a page, each by the function of its name. */
+  function start() {
+    const { ranks, ui, figures } = rankbook;
+    document.querySelectorAll("figure.play").forEach((el) => {
+      figures[el.dataset.figure]?.({ el, model: null, ranks, ui });
+    });
+  }
+
+  return { figure, tag, scale, number, element, clamp, still, inSight, start };
+})();
+
+if (document.querySelector("figure.play")) {
+  if (document.readyState === "complete") rankbook.ui.start();
+  else document.addEventListener("DOMContentLoaded", rankbook.ui.start);
+}

@@ -1,0 +1,113 @@
+/* The definitions that the figures compute with: those of rankedu/reference.py, by the same names.
+   tests/book/browser/test_figures.py compares each with Python on random input. Lists in, lists or numbers out. */
+"use strict";
+
+globalThis.rankbook ??= { figures: {} };
+
+rankbook.ranks = (() => {
+  const sum = (values) => values.reduce((total, value) => total + value, 0);
+  const mean = (values) => (values.length ? sum(values) / values.length : NaN);
+
+  /** The items from the best to the worst; equal scores go by position. */
+  const order = (y) => [...y.keys()].sort((i, j) => y[j] - y[i] || i - j);
+
+  /** The rank of every item, 1 for the best. */
+  function rank(y) {
+    const ranks = new Array(y.length);
+    order(y).forEach((item, above) => (ranks[item] = above + 1));
+    return ranks;
+  }
+
+  /** rk(y+): the rank of every member among the members, 0 for others. */
+  function rank_among(y, members) {
+    const ranks = new Array(y.length).fill(0);
+    order(y).filter((item) => members[item]).forEach((item, above) => (ranks[item] = above + 1));
+    return ranks;
+  }
+
+  /** Algorithm 1: the difference quotient of the ranks, a step of lam · incoming away. */
+  function rank_gradient(y, incoming, lam) {
+    const before = rank(y);
+    return rank(y.map((score, i) => score + lam * incoming[i])).map((after, i) => (after - before[i]) / lam);
+  }
+
+  /** m(z): the least value of z·π over all permutations π. It needs sorted values, and no ranks. */
+  function optimal_value(z) {
+    return [...z].sort((a, b) => b - a).reduce((total, score, above) => total + (above + 1) * score, 0);
+  }
+
+  /** f_lam(y) = (m(y + lam c) - m(y)) / lam, whose gradient is Algorithm 1's. */
+  function interpolated(y, c, lam) {
+    return (optimal_value(y.map((score, i) => score + lam * c[i])) - optimal_value(y)) / lam;
+  }
+
+  /** The precision at the rank of every relevant item, 0 for the others. */
+  function precisions(y, relevant) {
+    const [all, among] = [rank(y), rank_among(y, relevant)];
+    return all.map((place, i) => (relevant[i] ? among[i] / place : 0));
+  }
+
+  /** AP: the mean of these precisions over the relevant items. */
+  function average_precision(y, relevant) {
+    return sum(precisions(y, relevant)) / relevant.filter(Boolean).length;
+  }
+
+  /** AP at R, the number of relevant items: relevant items of a lower rank add 0. */
+  function map_at_r(y, relevant) {
+    const [places, found, total] = [rank(y), precisions(y, relevant), relevant.filter(Boolean).length];
+    return sum(found.filter((_, i) => places[i] <= total)) / total;
+  }
+
+  /** The share of the first k that is relevant. */
+  function precision_at_k(y, relevant, k) {
+    return sum(rank(y).map((place, i) => Number(relevant[i] && place <= k))) / k;
+  }
+
+  /** 1 if one of the first k is relevant, else 0. */
+  function recall_at_k(y, relevant, k) {
+    return Number(rank(y).some((place, i) => relevant[i] && place <= k));
+  }
+
+  /** The gains, discounted by log2(1 + rank), over those of the best order. */
+  function ndcg(y, gains) {
+    const discounted = (ranks) => sum(ranks.map((place, i) => gains[i] / Math.log2(1 + place)));
+    return discounted(rank(y)) / discounted(rank(gains));
+  }
+
+  /** 1 / (1 + exp(-x)), in a form that cannot overflow. */
+  const sigmoid = (x) => (1 + Math.tanh(x / 2)) / 2;
+
+  /** The rank with sigmoids among all items. */
+  function sigmoid_rank(y, temperature) {
+    return y.map((score) => 0.5 + sum(y.map((other) => sigmoid((other - score) / temperature))));
+  }
+
+  /** Relevant scores lowered by half the margin, all others raised. */
+  function shift_by_margin(y, relevant, margin) {
+    return y.map((score, i) => score + (relevant[i] ? -margin : margin) / 2);
+  }
+
+  /** rel(k) = (l / L)^alpha / |items of level l|, for an item k of level l. */
+  function relevance(levels, alpha) {
+    const deepest = Math.max(...levels) || 1;
+    return levels.map((own) => (own ? (own / deepest) ** alpha / levels.filter((other) => other === own).length : 0));
+  }
+
+  /** A rank in which an item counts as much as it has in common with the query and k. */
+  function h_rank(y, rel) {
+    const places = rank(y);
+    return rel.map((own, k) => own + sum(rel.map((other, j) => (places[j] < places[k] ? Math.min(own, other) : 0))));
+  }
+
+  /** H-AP: the sum of H-rank / rank, over that of the relevances. */
+  function hierarchical_average_precision(y, rel) {
+    const places = rank(y);
+    return sum(h_rank(y, rel).map((share, k) => (rel[k] ? share / places[k] : 0))) / sum(rel);
+  }
+
+  return {
+    mean, order, rank, rank_among, rank_gradient, optimal_value, interpolated, average_precision, map_at_r,
+    precision_at_k, recall_at_k, ndcg, sigmoid, sigmoid_rank, shift_by_margin, relevance, h_rank,
+    hierarchical_average_precision, precisions,
+  };
+})();

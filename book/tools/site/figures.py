@@ -1,0 +1,70 @@
+"""Take the pictures of the figures to play with, for print, a code host, an e-book, and wherever no script runs.
+
+`python book/tools figures landscape` opens the figure in Chromium, puts it into the states that `rankbook.figures`
+names, and writes them, side by side, to `book/_static/figures/landscape.png`. Without a name: all figures.
+"""
+
+import argparse
+import io
+import json
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from PIL import Image
+
+from rankbook.figures import FIGURES, FOLDER, markup
+
+PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8"><title>{name}</title>
+<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="{at}/figures.css">
+<style>body {{ margin: 0; }} main {{ max-width: 736px; margin: auto; padding: 1rem; }}</style>
+{scripts}</head><body><main><h1>{name}</h1>{figure}</main></body></html>"""
+
+
+def page(*names: str) -> str:
+    """Return a page with figures and nothing else of the book."""
+    scripts = "".join(
+        f'<script defer src="{FOLDER.as_uri()}/{file}.js"></script>' for file in ("ranks", "common", *names)
+    )
+    shown = "".join(markup(name, f"{FOLDER.as_uri()}/{name}.png") for name in names)
+    return PAGE.format(name=", ".join(names), at=FOLDER.as_uri(), scripts=scripts, figure=shown)
+
+
+def take(browser: object, name: str) -> None:
+    """Write the picture of a figure: its stage in each of its telling states, side by side."""
+    states = FIGURES[name].states
+    width = 736 // len(states)
+    window = browser.new_context(  # type: ignore[attr-defined]
+        viewport={"width": width + 32, "height": 800}, device_scale_factor=2, reduced_motion="reduce", offline=True
+    )
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "page.html").write_text(page(name), encoding="utf-8")
+        shown = window.new_page()
+        shown.goto((Path(folder) / "page.html").as_uri())
+        shown.wait_for_function("document.querySelector('.play').dataset.state")
+        pictures = []
+        for state in states:
+            shown.evaluate(f"document.querySelector('.play').play.set({json.dumps(state)})")
+            shown.wait_for_timeout(500)
+            pictures.append(Image.open(io.BytesIO(shown.locator(".play-stage").screenshot())))
+    whole = Image.new("RGB", (sum(one.width for one in pictures), max(one.height for one in pictures)), "white")
+    for number, one in enumerate(pictures):
+        whole.paste(one, (number * pictures[0].width, 0))
+    whole.quantize(128, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
+    window.close()
+
+
+def main() -> None:
+    """Command line."""
+    from playwright.sync_api import sync_playwright
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="figures, all by default")
+    names = parser.parse_args().names or list(FIGURES)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        for name in names:
+            take(browser, name)
+        browser.close()

@@ -20,7 +20,7 @@ def averages() -> Figure:
     made, axes = style.figure(1, 2, width=6.4, height=3.0, sharey=True)
     for axis, gamma in zip(axes, (1.0, 0.05), strict=True):
         draw_average(axis, gamma)
-    axes[0].set_ylabel("rank, as far as it is known")
+    axes[0].set_ylabel("estimated rank")
     spread = [np.std(averaged_ranks(gamma)[100:]) for gamma in (1.0, 0.05)]
     return style.describe(
         made,

@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 # Dozens of processes read the package: let the first of them keep what it has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help book lab figures slides handouts offline paper notebooks exercises timings links results claims bench mutants validate test check lint hooks venv dist package release-check clean
+.PHONY: help book lab figures slides handouts offline paper notebooks exercises timings links results claims mutants validate test check lint hooks venv dist package release-check clean
 
 help:  ## say what there is to make
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -95,11 +95,6 @@ test: validate lint  ## run every check
 	$(PY) -m pytest -n 2 --dist loadscope --ignore=tests/book/browser --ignore=tests/book/site/test_built_book.py
 	$(PY) book/tools build
 	$(PY) -m pytest -n 2 --dist worksteal tests/book/site/test_built_book.py tests/book/browser
-
-# What could be measured is recorded, and held against the goals, also if a row fails.
-bench: export OMP_NUM_THREADS = 1
-bench: $(VENV)/.has-test  ## measure speed as ratios; tell which goals are met
-	$(PY) -m benchmarks
 
 # Files are changed in place, so it is done in a clone.
 mutants: export PYTHONPATH = .:lab:book

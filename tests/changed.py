@@ -31,7 +31,7 @@ def changed() -> set[Path]:
 def to_run(changes: set[Path]) -> list[Path]:
     """Modules with examples, and files of tests: those of a folder whose `conftest.py` changed, too."""
     helpers = {path.stem: path.parent for path in TESTS.rglob("*.py") if path.parent not in WHOLE_BOOK}
-    PACKAGES.update(helpers, tools=CHECKOUT / "book", benchmarks=CHECKOUT / "lab")
+    PACKAGES.update(helpers, tools=CHECKOUT / "book")
     found = {path for path in changes if path.suffix == ".py" and path.exists() and EXAMPLES & set(path.parents)}
     for path in TESTS.rglob("test_*.py"):
         around = {folder / "conftest.py" for folder in path.parents} & CONFTESTS

@@ -1,4 +1,4 @@
-"""Figures of the lab `speed`: seconds on logarithmic axes, and exponents with their intervals."""
+"""Figures of the lab `speed`: seconds on logarithmic axes."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -70,34 +70,6 @@ def batch_times(rows: Sequence[Row]) -> Figure:
     figure.legend(handles=list(handles.values()), labels=list(handles), loc="outside lower center", ncols=3)
     facts += _limits_in_words(timed)
     return style.describe(figure, f"Seconds against the batch size, on logarithmic axes. {'; '.join(facts)}.")
-
-
-def exponents(rows: Sequence[Row]) -> Figure:
-    """Draw the measured exponents of n and p with their 95 % intervals, and those that the formulas have.
-
-    Source: RaMBO Tab. 1.
-    """
-    found = [row for row in rows if row.get("n") is not None]
-    if not found:
-        raise ValueError("rows must hold a measured exponent, got none (give the lab a larger budget)")
-    figure, panels = style.figure(1, 2, width=9.2, height=0.9 + 0.38 * len(found), sharey=True)
-    places = range(len(found))
-    for axes, letter in zip(panels, "np", strict=True):
-        axes.errorbar([row[letter] for row in found], places, xerr=[row[f"{letter} margin"] for row in found],
-                      fmt="o", color=style.BLUE, capsize=3, label="measured, 95 %")  # fmt: skip
-        axes.plot([row[f"{letter} claimed"] for row in found], places, "d", markerfacecolor="none", markersize=9,
-                  color=style.RED, linestyle="", label="of the formula, on the same lists")  # fmt: skip
-        axes.set_xlabel(f"exponent of {letter}")
-        axes.grid(axis="x", alpha=0.3)
-    panels[0].set_yticks(places, [row["work"] for row in found])
-    panels[0].invert_yaxis()
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    facts = "; ".join(
-        f"{row['work']}: n {row['n']:.2f} ± {row['n margin']:.2f}, by the formula {row['n claimed']:.2f}; "
-        f"p {row['p']:.2f} ± {row['p margin']:.2f}, by the formula {abs(row['p claimed']):.2f}"
-        for row in found
-    )
-    return style.describe(figure, f"Exponents of the time in the length n and the relevant items p. {facts}.")
 
 
 def _timed(rows: Sequence[Row]) -> list[Row]:

@@ -13,10 +13,10 @@ from tools.results.papers_lists import revision
 
 #: The preset whose record stands on the page. A shorter run is no record.
 PRESET = "speed_cpu"
-#: What may differ from the preset: how long is measured, and with how much memory.
-FREE = ("rounds", "seconds", "budget", "memory", "longest", "seed")
+#: Parameters that the record may have otherwise than the preset.
+FREE = ("parts", "seconds", "budget", "memory", "seed")
 NAMES = {"cpu": "CPU", "cuda": "GPU"}
-#: What `python -m benchmarks.gpu` has written.
+#: Times on one GPU, measured with the third edition.
 GPU = DATA / "speed_gpu.json"
 Row = dict[str, Any]
 
@@ -36,10 +36,10 @@ def blocks(records: Sequence[Record]) -> dict[str, str]:
 
 
 def kept(records: Sequence[Record]) -> Record:
-    """The latest run of the preset, none of whose sizes was changed."""
+    """Return the record of the third edition's library, which measured the exponents of Table 1 as well."""
     sizes = {key: value for key, value in preset(PRESET).items() if key not in FREE}
     runs = chosen([record for record in records if record.lab == "speed"], sizes)
-    return max(runs, key=lambda record: record.started)
+    return next(record for record in runs if "growth" in record.parameters["parts"])
 
 
 def _origin(record: Record) -> str:
@@ -102,11 +102,20 @@ def _growth(rows: Sequence[Row]) -> str:
         row, (complexity, general) = fitted[name], printed.get(name, ("–", "–"))
         line = {"method": name, "printed": complexity, "general ranking": general}
         for letter in "np":
-            found = tables.exponent_text(row[letter], row[f"{letter} margin"])
+            found = _exponent(row[letter], row[f"{letter} margin"])
             line[f"exponent of {letter}"] = f"{found} (formula: {abs(row[f'{letter} claimed']):.2f})"
         line["the largest list"] = f"{tables.duration(row['seconds'])} at {tables.size_text(int(row['to']))}"
         lines.append(line)
     return _page("rambo_tab_1", markdown(lines))
+
+
+def _exponent(value: float, margin: float) -> str:
+    """Write an exponent with half of its interval.
+
+    >>> _exponent(-0.001, 0.0132)
+    '0.00 ± 0.01'
+    """
+    return f"{value:.2f} ± {margin:.2f}".replace("-0.00", "0.00").replace("-", "−")
 
 
 def _backbone(rows: Mapping[str, Sequence[Row]]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 import jupytext
 
-from ranklab.experiments.speed.stopwatch import processor
+from ranklab.experiments.speed.timing import processor
 from ranklab.runs.results import write_json
 from tools.notebooks import pairs
 

@@ -1,8 +1,7 @@
 """What the lab `speed` does: rank losses against their own formulas, other libraries, and the work nobody can avoid.
 
-RaMBO's Table 6 (one list of up to 10⁸ scores), its Table 1 as measured exponents, Smooth-AP's Table S2 (a loss beside
-the network), and batches of embeddings. All contenders of a part run in turn in one process. `contestants` is who is
-timed, `stopwatch` how, `tables` what is told of it; `make bench` measures with the same.
+RaMBO's Table 6 (one list of up to 10⁸ scores), Smooth-AP's Table S2 (a loss beside the network), and batches of
+embeddings. `contestants` is who is timed, `timing` how, and `tables` makes tables of the rows.
 """
 
 import warnings
@@ -12,30 +11,25 @@ from typing import Any
 
 import torch
 
-from rankedu.checks import check_choice, did_you_mean
+from rankedu.checks import check_choice
 from ranklab.experiments.speed import contestants, tables
-from ranklab.experiments.speed.contestants import ALL_PAIRS, BESIDE, LIMIT, OURS, PML, PRODUCT, VALUE, WRITTEN, List
-from ranklab.experiments.speed.growth import growth
+from ranklab.experiments.speed.contestants import LIMIT, OURS, PML, PRODUCT, VALUE, WRITTEN, List
 from ranklab.experiments.speed.published import PRINTED
-from ranklab.experiments.speed.stopwatch import Limits, Name, Row, free_memory, processor, race
 from ranklab.experiments.speed.tables import table
+from ranklab.experiments.speed.timing import Limits, Name, Row, free_memory, processor, race
 from ranklab.runs.parameters import defaults_of
 
 __all__ = ["DEFAULTS", "PARTS", "PRINTED", "Speed", "run", "table"]
 
 
 def long_lists(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
-    """AP and recall of lists beside their formulas and the limits; then a row for the bytes that each loss takes."""
+    """AP and recall of lists beside their formulas and the limits."""
     share, seed = chosen["share"], chosen["seed"]
     losses: list[Name] = [(work, who) for work in ("AP", "recall") for who in (OURS, WRITTEN)]
     sorts = ("one np.sort", "two np.argsort") if device == "cpu" else ("two torch.argsort",)
     names = [*losses, *((LIMIT, who) for who in ("one copy", "one torch.sort", *sorts))]
-    rows = race(chosen["lengths"], lambda n: List(n, share, seed, device).works(names), limits, device=device)
-    if (n := chosen["memory_length"]) and limits.left() > 0:
-        for name, found in contestants.bytes_a_score(losses, n, share, seed, device).items():
-            note = "" if found is not None else "not measured: the system does not tell"
-            rows.append({"work": name[0], "contender": name[1], "size": n, "bytes a score": found, "note": note})
-    return rows
+    works = lambda n: List(n, share, seed, device).works(names)  # noqa: E731
+    return race(chosen["lengths"], works, limits, lambda name, n: 60.0 * n if name[1] == WRITTEN else 20.0 * n)
 
 
 def beside_backbone(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
@@ -48,7 +42,7 @@ def beside_backbone(chosen: Mapping[str, Any], limits: Limits, device: str) -> l
     works = {("backbone", chosen["model"]): network}
     for title, loss in {"Blackbox AP": "RaMBO AP", "FastAP": "FastAP", "Smooth-AP": "Smooth-AP"}.items():
         works |= {(title, who): work for (_, who), work in batch.works([(loss, OURS), (loss, WRITTEN)]).items()}
-    return race([size], lambda _: works, limits, device=device)
+    return race([size], lambda _: works, limits)
 
 
 def batches(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
@@ -57,17 +51,16 @@ def batches(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]
     names = [(LIMIT, PRODUCT), *((loss, who) for loss in contestants.LOSSES for who in (OURS, WRITTEN)), *peers]
     names += [(VALUE, "scikit-learn")] if device == "cpu" else []
     setting = (chosen["per_class"], chosen["dim"], chosen["seed"], device)
-    growing: dict[str, Any] = {"device": device, "usual": (2.1, 2.0), "growth": ALL_PAIRS}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the other libraries
         sizes = chosen["batch_sizes"]
-        return race(sizes, lambda size: contestants.Batch(size, *setting).works(names), limits, **growing)
+        works = lambda size: contestants.Batch(size, *setting).works(names)  # noqa: E731
+        return race(sizes, works, limits, contestants.needed)
 
 
 #: What can be measured, in the order in which it is.
 PARTS: dict[str, Callable[[Mapping[str, Any], Limits, str], list[Row]]] = {
     "long lists": long_lists,
-    "growth": growth,
     "backbone": beside_backbone,
     "batches": batches,
 }
@@ -116,31 +109,6 @@ class Speed:
         """Seconds: a line for each contender, a column for each size."""
         return tables.pivot(self.rows, part, device)
 
-    def memory_table(self) -> list[Row]:
-        """Bytes a score: a line for each loss."""
-        return [
-            {"on": row["device"], "loss": row["work"], "by": row["contender"], tables.size_text(row["size"]): found}
-            for row in self.rows
-            if (found := row.get("bytes a score")) is not None
-        ]
-
-    def growth_table(self, device: str) -> list[dict[str, str]]:
-        """Exponents: a line for each method that was measured."""
-        return [
-            {
-                "method": row["work"],
-                "printed": row["printed"] or "–",
-                "n": tables.exponent_text(row["n"], row["n margin"]),
-                "n claimed": f"{row['n claimed']:.2f}",
-                "p": tables.exponent_text(row["p"], row["p margin"]),
-                "p claimed": f"{abs(row['p claimed']):.2f}",
-                "lists": f"{tables.size_text(row['from'])} to {tables.size_text(row['to'])}",
-                "the largest": tables.duration(row["seconds"]),
-            }
-            for row in self.of("growth", device)
-            if row.get("n") is not None
-        ]
-
     def backbone_table(self, device: str) -> list[dict[str, str]]:
         """Milliseconds of the network and of each loss, printed and here."""
         return tables.beside(self.of("backbone", device))
@@ -149,14 +117,14 @@ class Speed:
 def run(parameters: Mapping[str, Any] | None = None) -> Speed:
     """Measure, with those of `DEFAULTS`, which the lab's notebook explains, that are not given; refuse what cannot be.
 
-    Source: RaMBO Tab. 6; RaMBO Tab. 1; Smooth-AP supp. Tab. S2.
+    Source: RaMBO Tab. 6; Smooth-AP supp. Tab. S2.
     """
     from ranklab.runs.results import machine
 
     chosen = {**DEFAULTS, **(parameters or {})}
-    longest = _check(chosen)
+    _check(chosen)
     names = _devices(chosen["devices"])
-    limits = Limits(chosen["rounds"], chosen["seconds"], chosen["budget"], longest=longest)
+    limits = Limits(chosen["seconds"], chosen["budget"])
     rows: list[Row] = []
     for device in names:
         for part in chosen["parts"]:
@@ -167,11 +135,11 @@ def run(parameters: Mapping[str, Any] | None = None) -> Speed:
     return Speed(rows, {**machine(), "device": "; ".join(parts), "threads": 1})
 
 
-def _check(parameters: Mapping[str, Any]) -> dict[str, int]:
-    """Whether all can be measured, before anything is; the caps by contender."""
+def _check(parameters: Mapping[str, Any]) -> None:
+    """Whether all can be measured, before anything is."""
     for part in parameters["parts"]:
         check_choice(part, tuple(PARTS), name="parts")
-    for name in ("batch", "per_class", "dim", "rounds", "seconds", "budget", "scale", "image_size"):
+    for name in ("batch", "per_class", "dim", "seconds", "budget", "image_size"):
         if not parameters[name] > 0:
             raise ValueError(f"{name} must be > 0, got {parameters[name]}")
     for name in ("lengths", "batch_sizes"):
@@ -183,24 +151,6 @@ def _check(parameters: Mapping[str, Any]) -> dict[str, int]:
     for size in (*parameters["batch_sizes"], parameters["batch"]):
         if size % per_class:
             raise ValueError(f"batch_sizes and batch must be multiples of per_class={per_class}, got {size}")
-    return _caps(parameters["longest"])
-
-
-def _caps(texts: Sequence[str]) -> dict[str, int]:
-    """Read ``contender=size``."""
-    known = (OURS, *BESIDE)
-    caps = {}
-    for text in texts:
-        name, _, size = text.partition("=")
-        if name not in known:
-            raise ValueError(
-                f"longest must name a contender{did_you_mean(name, known)}: {', '.join(known)}; got {text!r}"
-            )
-        try:
-            caps[name] = int(float(size))
-        except ValueError:
-            raise ValueError(f"longest must be texts such as 'transcription=1000000', got {text!r}") from None
-    return caps
 
 
 def _devices(wanted: Sequence[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """Who is timed: our losses, transcriptions of the printed ones, other libraries, and the work that nobody can avoid.
 
 A piece of work has a name and somebody who does it. What is asked for is made, on one list of scores or one batch of
-embeddings; nothing else is. The lab `speed` and `make bench` take their contenders from here.
+embeddings; nothing else is.
 """
 
 import warnings
@@ -21,17 +21,14 @@ from rankedu.losses import APLoss, FastAPLoss, HAPLoss, OnEmbeddings, RecallLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker, SupremumRanker
 from ranklab.experiments.speed import published
-from ranklab.experiments.speed.stopwatch import Name, Work, one_thread, peak_of, told
+from ranklab.experiments.speed.timing import Name, Work
 
 OURS, WRITTEN, PML = "ours", "transcription", "pytorch-metric-learning"
-RELEASED, ALONE, BY_QUERY = "the released formula", "the loss alone", "query by query"
-#: Who beside us is measured, and with whose numbers we are compared.
-BESIDE = (WRITTEN, PML, "scikit-learn", "torchmetrics")
 LIMIT, PRODUCT = "limit", "matrix product with gradient"
 #: Value alone: what the other libraries have of average precision.
 VALUE = "AP, value alone"
-#: Who lays out all pairs of all queries: time and memory grow with the batch's cube.
-ALL_PAIRS = dict.fromkeys([("Smooth-AP", WRITTEN), ("SupAP", WRITTEN), ("H-AP", WRITTEN), ("Smooth-AP", PML)], (3, 3))
+#: The contestants that compare all pairs of items for every query: memory grows with the cube of the batch.
+ALL_PAIRS = {("Smooth-AP", WRITTEN), ("SupAP", WRITTEN), ("H-AP", WRITTEN), ("Smooth-AP", PML)}
 #: The margin of all blackbox losses.
 MARGIN = 0.02
 Loss = Callable[..., Tensor]
@@ -50,53 +47,35 @@ def step(loss: Callable[[Tensor], Tensor], start: Tensor, gradient: Tensor | Non
 
 @dataclass
 class List:
-    """Normal scores, and about so large a share of relevant ones, one at least; or cosines, so many relevant."""
+    """Normal scores, and about so large a share of relevant ones, one at least."""
 
     size: int
     share: float = 0.01
     seed: int = 0
     device: str = "cpu"
-    relevant: int = 0
     lam: ClassVar[float] = 0.4  # for each item
     bins: ClassVar[int] = 20
     step: ClassVar[dict[str, Any]] = {}
 
     def __post_init__(self) -> None:
         how: Any = {"generator": torch.Generator(self.device).manual_seed(self.seed), "device": self.device}
-        if self.relevant:
-            self.scores = 2 * torch.rand(self.size, **how) - 1
-            self.relevance = torch.zeros(self.size, dtype=torch.bool, device=self.device)
-            self.relevance[torch.randperm(self.size, **how)[: self.relevant]] = True
-        else:
-            self.scores = torch.randn(self.size, **how)
-            self.relevance = torch.rand(self.size, **how) < self.share
-            self.relevance[0] = True
+        self.scores = torch.randn(self.size, **how)
+        self.relevance = torch.rand(self.size, **how) < self.share
+        self.relevance[0] = True
 
     def works(self, names: Iterable[Name]) -> dict[Name, Work]:
         """What was asked for, on this list."""
         return {name: LISTS[name](self) for name in names}
 
-    def of(self, loss: Loss, relevance: Tensor | None = None) -> Work:
-        return step(lambda scores: loss(scores, self.relevance if relevance is None else relevance), self.scores)
-
-    def layer(self, ranks: Callable[[Tensor], Tensor]) -> Work:
-        """Ranks, and the gradient of some function of them."""
-        weight = torch.rand(self.size, generator=torch.Generator().manual_seed(self.seed)).to(self.device)
-        return step(lambda scores: ranks(scores) @ weight.to(scores), self.scores)
-
-    def graded(self) -> Work:
-        """H-AP of two grades."""
-        relevance = self.relevance.float()
-        relevance[::3] *= 0.5
-        return self.of(HAPLoss(_ranker(self), margin=MARGIN), relevance)
+    def of(self, loss: Loss) -> Work:
+        return step(lambda scores: loss(scores, self.relevance), self.scores)
 
 
 @dataclass
 class Batch:
     """Embeddings as of a trained network, and their label paths: classes, four of them in a coarse class.
 
-    ``noise`` is how far members are from their centre, as a part of its length. With ``halves`` there are two
-    super-classes above, and centres on every level: a batch as HAPPIER trains.
+    ``noise`` is how far members are from their centre, as a part of its length.
     """
 
     size: int
@@ -105,18 +84,15 @@ class Batch:
     seed: int = 0
     device: str = "cpu"
     noise: float = 0.9
-    halves: bool = False
     lam: float = 0.2  # for each item, on the paper's scale
     bins: int = 10
     step: dict[str, Any] = field(default_factory=dict)  # the setting of SupAP's
 
     def __post_init__(self) -> None:
         classes = torch.arange(self.size) // self.per_class
-        halves = [2 * classes // (int(classes[-1]) + 1)] if self.halves else []
-        paths = [*halves, classes // 4, classes]
+        paths = [classes // 4, classes]
         draw = partial(torch.randn, generator=torch.Generator().manual_seed(self.seed))
-        centred = paths if self.halves else paths[-1:]
-        centres = torch.stack([draw(int(level[-1]) + 1, self.dim)[level] for level in centred]).sum(0)
+        centres = draw(int(classes[-1]) + 1, self.dim)[classes]
         self.embeddings = normalize(centres + self.noise * draw(self.size, self.dim), dim=1).to(self.device)
         self.paths = torch.stack(paths, dim=1).to(self.device)
         self.labels = self.paths[:, -1]
@@ -191,12 +167,8 @@ _AP, _RECALL = LOSSES["RaMBO AP"], LOSSES["RaMBO recall"]
 LISTS: dict[Name, Callable[[List], Work]] = {
     ("AP", OURS): lambda one: one.of(_AP[0](one)),
     ("AP", WRITTEN): lambda one: one.of(_AP[1](one)),
-    ("AP", RELEASED): lambda one: one.of(partial(_AP[1](one), below=-1e3)),
     ("recall", OURS): lambda one: one.of(_RECALL[0](one)),
     ("recall", WRITTEN): lambda one: one.of(_RECALL[1](one)),
-    ("H-AP", OURS): List.graded,
-    ("rank layer", OURS): lambda one: one.layer(BlackboxRanker(0.5)),
-    ("rank layer", RELEASED): lambda one: one.layer(lambda scores: published.BlackboxRanks.apply(scores, 0.5)),
     (LIMIT, "one copy"): lambda one: partial(torch.empty_like(one.scores).copy_, one.scores),
     (LIMIT, "one torch.sort"): lambda one: one.scores.sort,
     (LIMIT, "one np.sort"): lambda one: partial(np.sort, one.scores.numpy()),
@@ -221,21 +193,6 @@ def _written(batch: Batch, work: str) -> Work:
         return formula(*matrices, batch.where)
 
     return step(loss, batch.embeddings)
-
-
-def alone(batch: Batch, work: str, other: Loss | None = None) -> Work:
-    """A loss of similarities that are there, or another one in its place."""
-    loss, relevance = other or LOSSES[work][0](batch), batch.relevance_of(work)
-    return step(lambda scores: loss(scores, relevance, where=batch.where), batch.cosines(batch.embeddings))
-
-
-def _query_by_query(batch: Batch, work: str) -> Work:
-    """H-AP as it is printed, with all pairs of one query laid out at once; its graph lives as long as the others'."""
-    formula, rows = LOSSES[work][1](batch), (batch.graded, batch.where)
-    return step(
-        lambda scores: torch.stack([formula(*row) for row in zip(scores, *rows, strict=True)]).mean(),
-        batch.cosines(batch.embeddings),
-    )
 
 
 def _of_pml(batch: Batch, work: str) -> Work:
@@ -287,46 +244,18 @@ def _of_scikit_learn(batch: Batch) -> Work:
 
 
 #: Who makes what of a loss's name.
-WHO = {OURS: _ours, WRITTEN: _written, ALONE: alone, BY_QUERY: _query_by_query, PML: _of_pml}
+WHO = {OURS: _ours, WRITTEN: _written, PML: _of_pml}
 #: Who finds the mean average precision of the batch, from scores that are there, without a gradient.
 VALUES = {OURS: _value, "torchmetrics": _of_torchmetrics, "scikit-learn": _of_scikit_learn}
 
 
-# --- Memory, and a network --------------------------------------------------------------------------------------------
+def needed(name: Name, size: int) -> float:
+    """Return about how many bytes a contestant needs for a batch: in records of the lab, up to 27 n³ or 180 n²."""
+    return 27.0 * size**3 if name in ALL_PAIRS else 180.0 * size**2
 
 
-def bytes_a_score(
-    names: Iterable[Name], n: int, share: float, seed: int, device: str = "cpu"
-) -> dict[Name, float | None]:
-    """How many bytes each takes for a score at its peak, beyond scores and labels, the gradient included.
-
-    On a CPU a process of its own is measured, which keeps no memory from one to the next; None where it cannot be told.
-    """
-    names = list(names)
-    if device == "cuda":
-        return dict(zip(names, _peaks(names, n, share, seed, device), strict=True))
-    early = {"MALLOC_MMAP_THRESHOLD_": "65536"}  # glibc then gives larger blocks back at once
-    return dict(zip(names, told(__name__, f"_peaks({names}, {n}, {share}, {seed})", **early), strict=True))
-
-
-def _peaks(names: Iterable[Name], n: int, share: float, seed: int, device: str = "cpu") -> list[float | None]:
-    """Of one call each, after small ones that load the libraries and take what a sort needs."""
-    found = {}
-    with one_thread():
-        for length in (min(n, 10_000), min(n, 400_000), n):
-            for name, work in List(length, share, seed, device).works(names).items():
-                peak = peak_of(work, device)[1]
-                found[name] = None if peak is None else peak / n
-    return list(found.values())
-
-
-def network(
-    name: str, dim: int, batch: int, chunk: int, device: str, *, pixels: int = 224, seed: int = 0, mixed: bool = False
-) -> Work:
-    """A network on a batch of pictures, forward and backward, a chunk of it at a time.
-
-    With ``mixed`` it is a step of SGD in mixed precision with its scaler, as a training on a GPU has it.
-    """
+def network(name: str, dim: int, batch: int, chunk: int, device: str, *, pixels: int = 224, seed: int = 0) -> Work:
+    """A network on a batch of pictures, forward and backward, a chunk of it at a time."""
     from ranklab.models import build
 
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
@@ -339,18 +268,11 @@ def network(
     channels, side = (3, pixels) if name.startswith("resnet") else (1, 32)
     sizes = [len(part) for part in torch.arange(batch).split(chunk or batch)]
     pictures = torch.rand(sizes[0], channels, side, side, generator=torch.Generator().manual_seed(seed)).to(device)
-    scaler = torch.amp.GradScaler(device, enabled=mixed and device != "cpu")
-    optimizer = torch.optim.SGD(net.parameters(), 1e-3)
-    dtype = torch.bfloat16 if device == "cpu" else torch.float16
 
     def forward_and_backward() -> None:
         net.zero_grad()
         for size in sizes:
-            with torch.autocast(device, dtype=dtype, enabled=mixed):
-                embeddings = net(pictures[:size])
-            scaler.scale(embeddings).backward(torch.ones_like(embeddings) / batch)
-        if mixed:
-            scaler.step(optimizer)
-            scaler.update()
+            embeddings = net(pictures[:size])
+            embeddings.backward(torch.ones_like(embeddings) / batch)
 
     return forward_and_backward

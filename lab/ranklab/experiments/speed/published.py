@@ -1,7 +1,7 @@
 """What the papers print of speed: seconds, and the losses, symbol by symbol and with nothing made faster.
 
 Each loss is a transcription of formulas, for a batch of lists (..., n): sums over pairs lay out all pairs, Algorithm 1
-sorts where it says Ranker. They share no code with `rankedu.losses`; tests compare, the lab and the benchmarks time.
+sorts where it says Ranker. They share no code with `rankedu.losses`; tests compare them, and the lab times them.
 """
 
 from collections.abc import Callable
@@ -45,13 +45,11 @@ class BlackboxRanks(torch.autograd.Function):
         return (by_argsort(scores + ctx.lam * gradient) - ranks) / ctx.lam, None
 
 
-def _ranks(
-    scores: Tensor, relevance: Tensor, lam: float, margin: float, below: float = -torch.inf
-) -> tuple[Tensor, Tensor]:
+def _ranks(scores: Tensor, relevance: Tensor, lam: float, margin: float) -> tuple[Tensor, Tensor]:
     """rk_α(y), and rk_α(y⁺) without a gradient: all others are lowered, to below every member."""
     shifted = scores + margin / 2 - margin * relevance.to(scores)
     own = shifted.detach()
-    within = by_argsort(torch.where(relevance, own, own + below))
+    within = by_argsort(own.masked_fill(~relevance, -torch.inf))
     ranks: Tensor = BlackboxRanks.apply(shifted, lam)
     return ranks, within
 
@@ -62,12 +60,12 @@ def _mean(terms: Tensor, relevance: Tensor) -> Tensor:
     return (terms.masked_fill(~relevance, 0.0).sum(-1) / count.clamp(min=1)).sum() / (count > 0).sum()
 
 
-def published_ap(scores: Tensor, relevance: Tensor, lam: float, margin: float = 0, below: float = -torch.inf) -> Tensor:
+def published_ap(scores: Tensor, relevance: Tensor, lam: float, margin: float = 0.0) -> Tensor:
     r"""Return :math:`1 - \mathrm{mean}\; \mathbf{rk}(\mathbf{y}^+)_i / \mathbf{rk}(\mathbf{y})_i`, over relevant items.
 
     Source: RaMBO Eq. 15; RaMBO Eq. 21.
     """
-    ranks, within = _ranks(scores, relevance, lam, margin, below)
+    ranks, within = _ranks(scores, relevance, lam, margin)
     return _mean(1 - within / ranks, relevance)
 
 

@@ -184,15 +184,6 @@ def duration(seconds: float) -> str:
     return f"{value:.{digits}f} {unit}"
 
 
-def exponent_text(value: float, margin: float) -> str:
-    """Write an exponent with half of its interval.
-
-    >>> exponent_text(-0.001, 0.0132)
-    '0.00 ± 0.01'
-    """
-    return f"{value:.2f} ± {margin:.2f}".replace("-0.00", "0.00").replace("-", "−")
-
-
 def seconds_of(text: str) -> float:
     """Read what :func:`duration` writes, and papers print."""
     value, unit = text.split()

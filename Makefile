@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 # Dozens of processes read the package: let the first of them keep what it has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help book lab figures slides handouts offline paper notebooks exercises timings links results claims mutants validate test check lint hooks venv dist package release-check clean
+.PHONY: help book lab figures handouts offline notebooks results check lint validate test venv dist release-check clean
 
 help:  ## say what there is to make
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -31,10 +31,8 @@ lab: $(VENV)/.has-lab  ## open your own copies of the chapters in JupyterLab, in
 figures: $(VENV)/.has-lab  ## write the papers' figures to figures/ as PNG and SVG
 	$(PY) -m rankedu figures --out figures
 
-slides: $(VENV)/.has-book  ## write the slides of the four lectures to slides/
-	$(PY) book/tools slides --out slides
-
-handouts: $(VENV)/.has-book  ## write answers, a sheet of formulas, questions and figures for a class to handouts/
+handouts: $(VENV)/.has-book  ## write slides of four lectures, answers, formulas, questions and figures for a class to handouts/
+	$(PY) book/tools slides --out handouts/slides
 	$(PY) book/tools handouts --out handouts
 
 offline: $(VENV)/.has-book  ## write the whole book as PDF and as EPUB to offline/
@@ -43,48 +41,32 @@ offline: $(VENV)/.has-book  ## write the whole book as PDF and as EPUB to offlin
 
 ##@ For authors
 
-notebooks: $(VENV)/.has-lab  ## execute the chapters whose notebook is stale
+notebooks: $(VENV)/.has-lab  ## execute the chapters whose notebook is stale, and derive the exercises' notebooks
 	$(PY) book/tools notebooks execute
-
-exercises: $(VENV)/.has-book  ## derive the starter notebooks from the chapters' texts
 	$(PY) book/tools exercises
-
-timings: $(VENV)/.has-test  ## measure how long each chapter and lab runs, for the page of timings
-	$(PY) book/tools timings
-
-# Not part of the tests: other people's sites are down for a day now and then.
-links: $(VENV)/.has-book  ## ask the web whether the book's external links still lead somewhere
-	$(PY) book/tools build --links
 
 results: $(VENV)/.has-lab  ## run the sweeps of the results page, about an hour; what is done is not repeated
 	$(PY) book/tools papers | PATH="$(abspath $(VENV))/bin:$$PATH" sh -e
 	$(PY) -m rankedu results --keep lab/records/results.jsonl > /dev/null
 
-claims: $(VENV)/.has-lab  ## put the papers' claims to the test, many hours; what is done is not repeated
-	$(PY) -m rankedu claims --run
-	$(PY) -m rankedu claims --run --round since
-
 ##@ For contributors
 
 venv: $(VENV)/.has-test  ## make .venv with everything that the checks need
 
-hooks: $(VENV)/.has-test  ## let git check what you commit
-	$(PY) -m pre_commit install
-
 check: lint  ## check style and types, and run the tests of what changed since main: a minute for a chapter's figures
 	$(PY) tests/changed.py
 
-lint: $(VENV)/.has-test  ## check style and types
+lint: $(VENV)/.has-test
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
-# First of all, while a fresh environment holds what `lab` brings and nothing else but nbval. The kernels run as on an
+# The chapters are executed, and what they print is compared with what is committed: first of all, while a fresh environment holds what `lab` brings and nothing else but nbval. The kernels run as on an
 # old processor and with two threads, the notebooks were made with one: a digit that hangs on either is found here.
 validate: export OMP_NUM_THREADS = 2
 validate: export OMP_WAIT_POLICY = passive
 validate: export RANKEDU_DATA = $(CURDIR)/book/_build/validated
-validate: $(VENV)/.has-validate  ## execute the chapters and compare what they print with what is committed
+validate: $(VENV)/.has-validate
 	rm -rf book/_build/validated
 	$(PY) tests/elsewhere.py $(PY) -m pytest -p no:cacheprovider -n 2 --dist loadscope --no-loadscope-reorder --nbval --nbval-current-env \
 	  --nbval-cell-timeout 900 notebooks/[0-9]*.ipynb notebooks/solutions notebooks/claims.ipynb notebooks/errata.ipynb
@@ -96,27 +78,10 @@ test: validate lint  ## run every check
 	$(PY) book/tools build
 	$(PY) -m pytest -n 2 --dist worksteal tests/book/site/test_built_book.py tests/book/browser
 
-# Files are changed in place, so it is done in a clone.
-mutants: export PYTHONPATH = .:lab:book
-mutants: $(VENV)/.has-mutants  ## put small faults into the code and see which the tests find; hours
-	test -d mutants/clone || git clone -q . mutants/clone
-	cd mutants/clone && $(abspath $(PY)) tests/mutants.py library --count 300
-	cd mutants/clone && $(abspath $(PY)) tests/mutants.py lab --count 120
-
 ##@ For a release
 
-paper: $(VENV)/.has-book  ## print the paper about the book to paper/paper.pdf; tell what is still to be filled in
-	$(PY) book/tools journal
-
-# From the environment as it is, in seconds: what is built, what it holds, and whether a package index can show it.
-dist: $(VENV)/.has-test  ## build wheel and sdist into dist/, and check them
-	rm -rf dist
-	$(PY) -m build --no-isolation > /dev/null
-	$(PY) -m twine check --strict dist/*
-	$(PY) .ci/release/contents.py dist
-
-# As a user would: built from a clean environment, installed into another, with torch and NumPy alone.
-package: $(VENV)/.has-test  ## the same from clean environments, and the library at work in one; a minute or two
+# As a user would: built from a clean environment, and installed into another with torch and NumPy alone.
+dist: $(VENV)/.has-test  ## build wheel and sdist into dist/, check them, and try the library in a clean environment
 	rm -rf dist
 	$(PY) -m build > /dev/null
 	$(PY) -m twine check --strict dist/*
@@ -129,10 +94,10 @@ package: $(VENV)/.has-test  ## the same from clean environments, and the library
 # What the workflow of a release does before it sends anything; `release/` then holds the site, and the book as an archive.
 release-check: $(VENV)/.has-test  ## do all of a release but the sending, and tell what is left to do
 	bash .ci/run
-	$(MAKE) package
+	$(MAKE) dist
 	$(PY) book/tools offline --out offline
 	$(PY) .ci/release/ready.py --out release
 	cp offline/book.* release/
 
 clean:  ## remove what was built; not the environment, and no run
-	rm -rf book/_build dist release figures slides handouts offline .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf book/_build dist release figures handouts offline .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -83,7 +83,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 togglebutton_hint = "Show"
 togglebutton_hint_hide = "Hide"
 
-# `make links`: sites that answer slowly or refuse programs are asked again, and their anchors are not looked for.
+# `python book/tools build --links` asks slow sites again, and does not look for anchors.
 linkcheck_timeout, linkcheck_retries, linkcheck_anchors = 20, 2, False
 
 # MathJax in parts, without its menus. The MathML beside each formula is what a screen reader reads.

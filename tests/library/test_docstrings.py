@@ -78,15 +78,3 @@ def test_a_docstring_has_the_sections_that_apply(name):
     for method in (method for name, method in methods.items() if not name.startswith("_") and method.__doc__):
         found = sections(method.__doc__)
         assert not parameters(method) or described(found.get("Parameters", "")) == parameters(method), method
-
-
-def test_a_docstring_without_them_is_found():
-    def double(x: int) -> int:
-        """Double a number, which must be given."""
-        if x is None:
-            raise ValueError("x must be given, got None")
-        return 2 * x
-
-    assert missing(double) == ["Examples", "Returns", "Raises", "Parameters"]
-    double.__doc__ += "\n\nParameters\n----------\ny : int\n    A number."
-    assert missing(double)[-1] == "Parameters must describe ['x'], got ['y']"

@@ -1,4 +1,4 @@
-"""How long the chapters and labs take to run: `make timings` measures them, `table` is the book's page of timings.
+"""How long the chapters and labs take to run: measured for the page of timings.
 
 `python book/tools timings [NN ...]` runs every notebook (or those named) aside, without touching the committed ones,
 and keeps what it took in `book/data/timings.json`. One thread, and the processor's own seconds beside those on the

@@ -64,7 +64,7 @@ def notation() -> str:
 
 
 def speed() -> str:
-    """What `make bench` measured: a row each, with its ratios to the contenders that were timed in turn with it."""
+    """Lay out the benchmarks of the third edition, a row each with its ratios to what was timed beside it."""
     record = json.loads((ROOT / "book" / "data" / "speed.json").read_text(encoding="utf-8"))
     lines = ["| work | median | measured beside it |", "|---|---|---|"]
     for row in record["rows"]:

@@ -59,7 +59,7 @@ def test_the_notebooks_are_those_that_the_chapters_give():
     wanted = exercises.derived()
     there = {path.relative_to(ROOT) for path in (ROOT / STARTERS).glob("*.ipynb")}
     stale = [path for path in wanted if (ROOT / path).read_text(encoding="utf-8") != wanted[path]]
-    assert there == set(wanted) and stale == [], "run `make exercises`"
+    assert there == set(wanted) and stale == [], "run `python book/tools exercises`"
 
 
 @EACH

@@ -1,22 +1,16 @@
 """The project's own files agree with each other, and what installs them says what is wrong in one sentence."""
 
-import ast
 import doctest
 import importlib
 import importlib.util
-import json
 import re
 import sys
 from importlib.metadata import packages_distributions
-from pathlib import Path
-from types import SimpleNamespace
 
 import grimp
 import pytest
 import yaml
 from importlinter.cli import lint_imports
-from tools import __main__ as commands
-from tools import install
 from tools.notebooks import pairs
 
 import rankedu
@@ -65,18 +59,6 @@ def test_the_readme_names_the_version_the_extras_and_commands_that_exist_and_its
     assert hook.RELATIVE.search(readme) and not hook.RELATIVE.search(hook.resolved(readme, ""))
 
 
-def test_make_tells_of_every_target_and_every_command_that_makes_the_book_is_there():
-    makefile = text("Makefile")
-    targets = set(re.findall(r"^([a-z][a-z-]*):", makefile, re.MULTILINE))
-    told = set(re.findall(r"^([a-z-]+):.*  ## \S", makefile, re.MULTILINE))
-    assert targets == told == set(re.search(r"^\.PHONY: (.*)", makefile, re.MULTILINE).group(1).split())
-    container = json.loads(text(".devcontainer/devcontainer.json"))
-    assert container["postCreateCommand"].removeprefix("make ") in targets
-    assert re.findall(r"^(\w+)  +\S", commands.__doc__, re.MULTILINE) == list(commands.COMMANDS)
-    assert all(callable(importlib.import_module(f"tools.{module}").main) for module in commands.COMMANDS.values())
-    assert set() < set(re.findall(r"book/tools (\w+)", makefile)) <= set(commands.COMMANDS)
-
-
 def test_a_chapter_imports_only_what_the_lab_extra_brings():
     declared, distributions = {*map(normal, PROJECT["dependencies"] + EXTRAS["lab"])}, packages_distributions()
     for path in (ROOT / "book" / "chapters").glob("*.md"):
@@ -104,20 +86,3 @@ def test_the_kit_knows_no_chapter_and_a_chapter_none_that_comes_later():
             part = ".".join(lower.split(".")[:2])
             assert upper != "rankbook.kit" or part in ("rankbook", "rankbook.kit"), f"{upper} needs {lower}"
             assert ".ch" not in part or ".ch" not in upper or part <= upper, f"{upper} needs {lower}"
-
-
-def test_an_obstacle_is_named_with_its_remedy_and_an_environment_that_is_there_has_none(tmp_path):
-    ast.parse(Path(install.__file__).read_text(encoding="utf-8"), feature_version=(3, 6))  # an old Python can read it
-    for name, value, told in (
-        ("sys.version_info", (3, 9, 18), "Python >= 3.10 is needed"),
-        ("find_spec", lambda name: None, "apt-get install python3-venv"),
-        ("shutil.disk_usage", lambda _: SimpleNamespace(free=1_200_000_000), "3 GB are needed, 1.2 are free"),
-    ):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(f"tools.install.{name}", value)
-            [found] = install.obstacles(str(tmp_path / ".venv"))
-            assert told in found
-            with pytest.raises(SystemExit, match=told):
-                install.install(str(tmp_path / ".venv"), "lab")
-            assert not (tmp_path / ".venv").exists()
-            assert name != "shutil.disk_usage" or install.obstacles(sys.prefix) == []

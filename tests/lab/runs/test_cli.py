@@ -7,26 +7,6 @@ from rankedu.cli import app
 from ranklab import runs
 from ranklab.runs import sweeps
 
-#: What is said of: a command, a lab and options.
-WRONG = {
-    "got 'architectures [gru, conv]'": ["run", "sodeep", "-p", "architectures", "[gru, conv]"],
-    "parameter 'lrs' is unknown to lab 'tiny' (did you mean 'lr'?)": ["sweep", "tiny", "--grid", "lrs=1"],
-    "--grid must be followed by name=value,value, got 'lr'": ["sweep", "tiny", "--grid", "lr"],
-    "--grid lr must have values with commas between them": ["sweep", "tiny", "--grid", "lr=1,,2"],
-    "--grid name must have values with commas between them": ["sweep", "tiny", "--grid", "name="],
-    "between them (an empty text, or one with a comma": ["sweep", "tiny", "--grid", 'name="a'],
-    "--grid kinds must have each of its values in brackets": ["sweep", "tiny", "--grid", "kinds=a,b"],
-    "--grid must name a parameter once, got 'n' twice": ["sweep", "tiny", "--grid", "n=1", "--grid", "n=2"],
-    "grid['lr'] must have different values, got 1.0 twice": ["sweep", "tiny", "--grid", "lr=1,1.0"],
-    "be in the grid or be given for all points, got both": ["sweep", "tiny", "--grid", "n=1,2", "-p", "n=3"],
-    "where the grid or the parameters name": ["sweep", "tiny", "--grid", "seed=1,2", "--seeds", "3"],
-    "workers must be left out with a scheduler": ["sweep", "tiny", "--workers", "2", "--scheduler", "tcp://x:1"],
-    "--resources must be followed by NAME=NUMBER, got 'GPU'": ["sweep", "tiny", "--resources", "GPU"],
-    "resources are of the workers of a scheduler": ["sweep", "tiny", "--resources", "GPU=1"],
-    "device must be 'cuda' or 'auto' in a sweep": ["sweep", "tiny", "-p", "device=cuda:1"],
-    "test_split must be 'val' in a search": ["search", "tiny", "--method", "fast_ap", "-p", "test_split=test"],
-}
-
 
 @pytest.fixture
 def given(where, monkeypatch):
@@ -39,13 +19,6 @@ def given(where, monkeypatch):
         return CliRunner().invoke(app, [*arguments, *more, "--runs", str(where["runs"])])
 
     return give
-
-
-def test_a_command_says_what_was_wrong_before_anything_starts(given, where):
-    for message, arguments in WRONG.items():
-        done = given(*arguments)
-        assert done.exit_code == 2 and message in done.output, (arguments, done.output)
-        assert "Traceback" not in done.output and not list(where["runs"].glob("*/*")), arguments
 
 
 def test_run_lists_parameters_passes_on_what_it_is_given_and_reports(given, tmp_path, monkeypatch):

@@ -193,24 +193,6 @@ def test_the_best_stands_first_and_is_bold_with_those_that_are_not_worse(runs):
     assert cells[3][:4] == ["rambo_log", "3", "0.310 ± 0.010", "30.000 ± 0.000"]
 
 
-def test_the_command_says_what_is_wrong(runs, tmp_path, monkeypatch):
-    monkeypatch.chdir(runs.parent)
-    (tmp_path / "empty").mkdir()
-    for arguments, message in {
-        "--runs nowhere": "there is none at nowhere (make some: rankedu run)",
-        "--runs empty": "found none in empty (make some: rankedu run LAB)",
-        "--lab retrievall": "'retrievall' has no finished runs (did you mean 'retrieval'?)",
-        "--where los=x": "'los' is unknown (did you mean 'loss'?)",
-        "--where loss=x": "no run has loss=x; there are: rambo_log, smooth_ap",
-        "--where loss": "--where must be followed by KEY=VALUE, got 'loss'",
-        "--by loss,los": "'los' is unknown (did you mean 'loss'?); there are: loss, margin",
-        "--by margin": "differ in 'loss' (rambo_log, smooth_ap)",
-        "--metrics R@1,R@2": "metric 'R@2' is unknown (did you mean 'R@1'?); there are: R@1; AP, mean",
-    }.items():
-        done = results(*arguments.split())
-        assert done.exit_code == 2 and message in done.output and "Traceback" not in done.output, arguments
-
-
 RECORDS = find_records()
 TABLES = sorted(RECORDS.glob("*.jsonl"))
 PAGE = (RECORDS / "README.md").read_text(encoding="utf-8")

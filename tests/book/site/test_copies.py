@@ -1,11 +1,8 @@
 """A reader's copies are pairs, and none that the reader has changed is ever overwritten."""
 
-import json
-
 import jupytext
 import nbformat
 from tools import copies
-from tools.notebooks import pairs
 
 
 def test_a_changed_copy_stays_and_a_newer_edition_comes_beside_it(tmp_path):
@@ -39,17 +36,3 @@ def test_a_changed_copy_stays_and_a_newer_edition_comes_beside_it(tmp_path):
     publish("01_a", "The third edition.")
     assert copies.renew(folder, repository) == [], "the second was never touched, so the third replaces it"
     assert len(files()) == 6 and "third" in files()["notebooks/01_a-2.ipynb"]
-
-
-def test_every_notebook_is_copied_with_its_text():
-    groups = list(copies._groups(pairs.ROOT))
-    texts = {notebook.relative_to(pairs.ROOT): text.relative_to(pairs.ROOT) for text, notebook in pairs.pairs().items()}
-    for group in groups:
-        if len(group) == 2:
-            assert texts[group[0]] == group[1]
-    true_pairs = [group for group in groups if len(group) == 2]
-    assert len(true_pairs) == sum("formats" in _about(notebook) for notebook in pairs.pairs().values())
-
-
-def _about(notebook) -> dict:
-    return json.loads(notebook.read_text(encoding="utf-8"))["metadata"].get("jupytext", {})

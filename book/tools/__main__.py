@@ -8,10 +8,8 @@ copies       copy the notebooks to a folder of the reader's own
 exercises    derive the starters from the chapters
 examples     run the scripts of the page "Use it in your project" and keep what they print
 first_loss   train networks with first losses and keep what they reach, for the page "Use it in your project"
-lams         look at the λ that the data ask for while the losses of the claims train, for the page of the claims
 loops        train a step with each loss in each training loop, for the page "In your training loop"
 timings      measure how long chapters and labs run
-print        a page of the built book as PDF, such as the report of the claims
 offline      the whole built book as PDF and as EPUB
 journal      the paper about the book, as PDF
 slides       write the slides of the lectures
@@ -35,10 +33,8 @@ COMMANDS = {
     "exercises": "notebooks.exercises",
     "examples": "results.examples",
     "first_loss": "results.first_loss",
-    "lams": "results.lams",
     "loops": "site.loops",
     "timings": "results.timings",
-    "print": "site.paper",
     "offline": "site.offline",
     "journal": "site.journal",
     "slides": "teaching.slides",

@@ -15,7 +15,7 @@ __all__ = ["app", "doctor", "evaluate"]
 
 #: Package of the repository → the commands that its module `cli` adds.
 PACKAGES = {
-    "ranklab": ("train", "run", "sweep", "results", "search", "claims", "data"),
+    "ranklab": ("train", "run", "sweep", "results", "search", "data"),
     "rankbook": ("figures", "new-chapter"),
 }
 _THERE = [package for package in PACKAGES if importlib.util.find_spec(package)]

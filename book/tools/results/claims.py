@@ -1,137 +1,200 @@
-"""The page of the claims: every rule, and what was found, made from `lab/records`."""
+"""What the claims page includes: a figure, a few sentences with their numbers, and tables, made from `lab/records`."""
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rankbook.claims.figures import trials
-from ranklab.claims import Claim, Protocol, Verdicts, read_claims, read_protocol, read_searches, verdicts
-from ranklab.claims.spread import redrawn
-from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Estimate, Judgement
-from tools.results import answers, lams, later
-from tools.results.answers import by_another_search, unit
+import numpy as np
+import yaml
+
+from rankbook.kit import style
+from ranklab import claims
+from ranklab.claims import CONTRADICTED, OPEN, SMALL, SUPPORTED, Long, Result
+from tools.results.papers import markdown
 from tools.results.pictures import show
 
-RECORDS = Path(__file__).resolve().parents[3] / "lab" / "records"
-#: A scale of the plan and how the page calls it.
-SCALES = {"cpu": "With batches of 128, on a CPU", "detection": "Object detection, on a CPU"}
+HEAD = Path(__file__).resolve().parents[2] / "data" / "claims_head.md"
+NAMES = {
+    "rambo_log": "recall loss (log)",
+    "rambo_loglog": "recall loss (log-log)",
+    "rambo_ap": "AP loss",
+    "smooth_ap": "Smooth-AP",
+    "fast_ap": "FastAP",
+    "roadmap": "ROADMAP",
+    "contrastive": "contrastive",
+    "normalized_softmax": "normalised softmax",
+    "normalized_softmax_500": "normalised softmax, searched with 500 steps",
+    "triplet_semihard": "triplet, semihard",
+    "identity": "recall loss (log), identity",
+    "recall_at_k_surrogate": "recall at k, two sigmoids",
+    "rambo_log without margin": "recall loss (log), no margin",
+}
 
 
-def blocks(folder: Path, records: Path = RECORDS) -> dict[str, str]:
-    """What the pages include; name → Markdown. The figures go to the folder."""
-    entries, parts, searches = read_claims(records), [], []
-    claims, said, all_chosen = list[Claim](), Verdicts({}, {}, []), dict[str, Any]()
-    for scale, title in SCALES.items():
-        plan = read_protocol(scale, records)
-        chosen = _with_trials(plan, read_searches(plan, records)["arms"])
-        of_scale, found = plan.of(entries), verdicts(entries, plan, records)
-        parts += [f"### {title}\n", table(of_scale, found, chosen)]
-        said = Verdicts({**said.judged, **found.judged}, {**said.contrasts, **found.contrasts}, [])
-        claims, all_chosen = claims + of_scale, all_chosen | chosen
-        searches += _searched(folder, plan, chosen)
-    told = answers.clauses(records, claims, said, all_chosen)
-    found_of = [found for _, _, found in told]
+def blocks(folder: Path) -> dict[str, str]:
+    """What the pages include; name → Markdown. The figure goes to the folder."""
+    found, long = claims.shown(claims.results()), claims.long_runs()
     return {
-        "claims_protocol": protocol(),
-        "claims_devices": later.devices(),
-        "claims_arms": later.arms(),
-        "claims_presets": later.presets(),
-        "claims_forecast": f"```text\n{(records / 'deals_forecast.txt').read_text(encoding='utf-8')}```\n",
-        "claims_came": later.came(),
-        "claims_rules": rules(entries),
-        "claims_take_home": answers.take_home(told, records),
-        "claims_reached": answers.reached(records),
-        "claims_ended": answers.ended(records),
-        "claims_answers": answers.table(told, records),
-        "claims_live": answers.live(found_of),
-        "claims": "\n".join(parts),
-        "claims_searches": "\n".join(searches),
-        "claims_lams": lams.markdown(),
+        "claims_curves": show(folder, "claims_curves", curves(long)) + f"\n{caption(long)}\n",
+        "claims_head": head(found, long),
+        "claims_table": table(found),
+        "claims_questions": questions(found),
+        "claims_reached": reached(long),
+        "claims_rules": rules(),
     }
 
 
-def _with_trials(plan: Protocol, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """An arm that was not searched for has the trials of the one whose settings it has: it moves as much as that."""
-    searched = {name: chosen.get(plan.arms[name].like, {}).get("trials", []) for name in chosen}
-    return {name: {"trials": searched[name], **found} for name, found in chosen.items()}
-
-
-def protocol() -> str:
-    """The numbers of the protocol, a sentence each."""
-    plan, scenes = read_protocol("cpu", RECORDS), read_protocol("detection", RECORDS)
+def caption(long: Long) -> str:
+    """What the figure shows, and how much of the experiment is in."""
+    rate = (
+        "the best of three rates on `val`"
+        if long.tuned
+        else "the learning rate found with 250 steps, so far the only one"
+    )
     return (
-        f"Every method gets {plan.trials} trials of a quasi-random search, then {plan.seeds} runs with other seeds; "
-        f"{plan.starts} starts take turns. In all there are {len(plan.arms)} arms, as the sides of a comparison are "
-        f"called in `lab/records/claims_plan.yaml`; {len(plan.budget or plan.arms)} of them are within the budget: "
-        f"{', '.join(f'`{name}`' for name in plan.budget or plan.arms)}. Object detection has {len(scenes.arms)} more: "
-        f"{', '.join(f'`{name}`' for name in scenes.arms)}.\n"
+        f"**{long.made} of {claims.ASKED} runs are finished.** Mean of {len(long.splits)} splits at {rate}. "
+        "Open circles: the runs of 250 steps below, same splits. The grid is incomplete, so it is no result yet."
     )
 
 
-def rules(claims: Sequence[Claim]) -> str:
-    """Every claim with its place, its experiment and its rule."""
+def curves(long: Long) -> Any:
+    """Draw the mean of each method over the steps, beside both baselines and the runs of 250 steps."""
+    figure, axes = style.figure(1, 2, width=9.6, height=5.4)
+    short = means("searched", long.splits)
+    looks = ((f"C{k % 7}", "-" if k < 7 else "--") for k in range(len(claims.METHODS)))
+    for method, (color, line) in zip(claims.METHODS, looks, strict=True):
+        for axis, metric, name in zip(axes, ("recall@1", "map@r"), ("R@1", "mAP@R"), strict=True):
+            mean = long.values[method][metric].mean(0)
+            axis.plot(claims.STEPS, mean, color=color, linestyle=line, label=NAMES[method], linewidth=1.5)
+            if method in short:
+                axis.plot([250], [short[method][name]], "o", color=color, markerfacecolor="none", markersize=6)
+    for axis, metric, name in zip(axes, ("recall@1", "map@r"), ("R@1", "mAP@R"), strict=True):
+        for base, line in (("untrained", ":"), ("start", "-.")):
+            axis.axhline(
+                long.baselines[metric][base], color="0.5", linestyle=line, linewidth=1, label=f"baseline: {base}"
+            )
+        axis.set(xlabel="step", ylabel=f"{name}, test characters (points)", xticks=claims.STEPS, ylim=(0, None))
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
+    ends = "; ".join(f"{NAMES[m]} {long.values[m]['recall@1'].mean(0)[-1]:.1f}" for m in claims.METHODS)
+    return style.describe(
+        figure,
+        f"""Learning curves of nine losses over 2,500 steps, R@1 left and mAP@R right. Mean R@1 of {len(long.splits)}
+        splits at the last step: {ends}. Untrained {long.baselines["recall@1"]["untrained"]:.1f}, start
+        {long.baselines["recall@1"]["start"]:.1f}.""",
+    )
+
+
+def means(settings: str, splits: Sequence[int] = range(claims.SPLITS)) -> dict[str, dict[str, float]]:
+    """The mean over splits of what each method reaches after 250 steps, in points."""
+    rows = [one for one in claims.read("claims_reached") if one["settings"] == settings and int(one["split"]) in splits]
+    methods = dict.fromkeys(row["method"] for row in rows)
+    return {
+        method: {
+            metric: float(np.mean([float(row[metric]) for row in rows if row["method"] == method]))
+            for metric in ("R@1", "mAP@R")
+        }
+        for method in methods
+    }
+
+
+def head(found: Sequence[Result], long: Long) -> str:
+    """The sentences at the head of the page, with their numbers."""
+    of = {one.question: one for one in found}
+    published, batches = means("published"), claims.read("claims_batches")
+    numbers: dict[str, Any] = {**long.baselines["recall@1"], "splits": len(long.splits), "made": long.made}
+    numbers |= {"asked": claims.ASKED, "margin": of["margin-is-essential, from a start, R@1"]}
+    numbers |= {"fast_ap": _size(of["recall-above-fastap, R@1"]), "ap": _size(of["ap-loss-for-retrieval, R@1"])}
+    numbers |= {"csl": _size(of["happier-above-sums, H-AP"]), "fine": of["happier-above-fine, H-AP"]}
+    for name, method in (("fast", "fast_ap"), ("contrastive", "contrastive"), ("log", "rambo_log")):
+        numbers[f"{name}_published"] = published[method]["R@1"]
+    for name, size in (("of_32", "32"), ("of_all", "all")):
+        numbers[name] = np.mean([float(row["mAP"]) for row in batches if row["batch"] == size])
+    return HEAD.read_text(encoding="utf-8").format(**numbers)
+
+
+def _size(one: Result) -> str:
+    return str(one).lstrip("+−")
+
+
+def table(found: Sequence[Result]) -> str:
+    """The claims that a paper makes, grouped by verdict, each with the paper's own words."""
+    papers, rows = claims.quotations(), []
+    for verdict in (SUPPORTED, CONTRADICTED, SMALL, OPEN):
+        for one in found:
+            paper = papers[one.claim]
+            if paper["in_paper"] == "yes" and one.verdict == verdict:
+                asked = f" (rule: above {one.asked:g})".replace("-", "−") if one.asked else ""
+                said = f"“{paper['words']}” {paper['paper']}, {paper['place']}"
+                rows.append(
+                    {
+                        "verdict": f"**{verdict}**",
+                        "the paper's words": f"[{said}](claims-protocol.md#claim-{one.claim})",
+                        "tested here": _tested(one),
+                        "difference": f"{one}{asked}",
+                        "in": one.metric,
+                    }
+                )
+    return _grouped(rows)
+
+
+def questions(found: Sequence[Result]) -> str:
+    """What no paper says in these words: questions of ours."""
+    papers, rows = claims.quotations(), []
+    for answer in (claims.BETTER, claims.WORSE, SMALL, OPEN):
+        for one in found:
+            if papers[one.claim]["in_paper"] != "yes" and one.answer == answer:
+                rows.append(
+                    {
+                        "answer": f"**{answer}**",
+                        "asked": f"[{papers[one.claim]['ours']}](claims-protocol.md#claim-{one.claim})",
+                        "condition": _tested(one),
+                        "difference": str(one),
+                        "in": one.metric,
+                    }
+                )
+    return _grouped(rows)
+
+
+def _tested(one: Result) -> str:
+    return ", ".join(filter(None, (one.condition, "first round" if one.first else "")))
+
+
+def _grouped(rows: list[dict[str, str]]) -> str:
+    return f"```{{table}}\n:class: cards\n\n{markdown(rows)}\n```\n"
+
+
+def reached(long: Long) -> str:
+    """R@1 after 250 steps with searched and with published settings, beside the baselines."""
+    searched, published = means("searched"), means("published")
+    rows = [
+        {
+            "loss": NAMES[method],
+            "searched": f"{searched[method]['R@1']:.1f}",
+            "published": f"{published[method]['R@1']:.1f}",
+        }
+        for method in sorted(searched, key=lambda method: -searched[method]["R@1"])
+    ]
+    for name, base in (("start, before training", "start"), ("untrained", "untrained")):
+        rows.append(
+            {"loss": f"*baseline: {name}*", "searched": f"{long.baselines['recall@1'][base]:.1f}", "published": "–"}
+        )
+    return markdown(rows, 1) + "\n"
+
+
+def rules() -> str:
+    """Every claim with the paper's words, what the paper measured, and the rule as it was committed."""
+    rules = {one["id"]: one for one in yaml.safe_load((claims.RECORDS / "claims.yaml").read_text(encoding="utf-8"))}
     lines = []
-    for claim in claims:
-        lines += [f"`{claim.id}`", f": {claim.claim} *({claim.source})* {claim.experiment.capitalize()}.", ""]
-        lines += [f"  **Rule.** {claim.rule}", ""]
-    return "\n".join(lines)
-
-
-def table(claims: Sequence[Claim], found: Verdicts, chosen: Mapping[str, Any]) -> str:
-    """A row for each claim: verdict, difference, and what another search would have changed; what was left out."""
-    lines = ["```{table}", ":class: cards", ""]
-    lines += ["| claim | verdict | difference | by another search | in | at |", "|---|---|---:|---:|---|---:|"]
-    for claim in claims:
-        cells = _cells(claim, found.judged.get(claim.id), chosen)
-        lines.append(f"| *{claim.id}:* {claim.claim} ({claim.source}) | {' | '.join(cells)} |")
-    lines.append("```")
-    if found.left_out:
-        lines += ["", "Left out, as of other code, another split or another salt:", ""]
-        lines += [f"* `{line.partition(': ')[0]}` {line.partition(': ')[2]}" for line in found.left_out]
-    return "\n".join([*lines, ""])
-
-
-def _cells(claim: Claim, judged: Judgement | None, chosen: Mapping[str, Any]) -> list[str]:
-    if judged is None:
-        return [f"cannot be tested here: {claim.missing}" if claim.missing else "not judged yet", *"————"]
-    of_parts = "; ".join(map(_difference, judged.parts))
-    moved = [by_another_search(part, chosen) for part in claim.parts]
-    units = ", ".join(dict.fromkeys(map(unit, claim.parts)))
-    verdict = f"**{judged.verdict}**" + ("" if holds(judged, moved) else ", not signed today")
-    spread = "; ".join("—" if part is None else f"±\u00a0{100 * part:.2f}" for part in moved)
-    return [verdict, of_parts, spread, units, f"{100 * judged.level:.1f}\u00a0%"]
-
-
-def holds(judged: Judgement, moved: Sequence[float | None]) -> bool:
-    """Whether the verdict would be the same with the search in the interval; of one that is undecided, it is."""
-    sides = zip(judged.parts, moved, strict=True)
-    wide = [replace(part, half_width=math.hypot(part.half_width, by or 0.0)) for part, by in sides]
-    if judged.verdict == CONFIRMED:
-        return all(part.verdict == CONFIRMED for part in wide)
-    return judged.verdict == UNDECIDED or any(part.verdict == REFUTED for part in wide)
-
-
-def _difference(estimate: Estimate) -> str:
-    """In points, with its half-width, and what the rule asks for if that is not 0."""
-    asked = f", {100 * estimate.threshold:g} asked for" if estimate.threshold else ""
-    return f"{100 * estimate.mean:+.2f}\u00a0±\u00a0{100 * estimate.half_width:.2f}{asked}".replace("-", "−")
-
-
-def _searched(folder: Path, plan: Protocol, chosen: Mapping[str, Any]) -> list[str]:
-    """What the search of each arm found, and how much hangs on the settings."""
-    arms = {name: arm for name, arm in chosen.items() if arm.get("spread", {}).get("best") is not None}
-    if not arms:
-        return []
-    lines = ["| arm | best on val | upper quartile | median | worst | failed | found |"]
-    lines.append("|---|---:|---:|---:|---:|---:|---|")
-    for name, arm in arms.items():
-        spread = arm["spread"]
-        numbers = [f"{100 * spread[key]:.1f}" for key in ("best", "upper quartile", "median", "worst")]
-        numbers[0] += f" ± {100 * redrawn([trial['value'] for trial in arm['trials']]):.1f}"
-        best = max(arm["trials"], key=lambda trial: trial["value"] or 0.0)
-        settings = ", ".join(f"{key} {value:.3g}" for key, value in best["point"].items())
-        lines.append(f"| {name} | {' | '.join(numbers)} | {spread['failed']} | {settings} |")
-    spread = show(folder, f"searches_{plan.scale}", trials({name: arm["trials"] for name, arm in arms.items()}))
-    return [f"### {SCALES[plan.scale]}\n", spread, *lines, ""]
+    for name, one in claims.quotations().items():
+        lines += [f"[`{name}`]{{#claim-{name}}}", f": {one['ours']} *{one['paper']}, {one['place']}:* “{one['words']}”"]
+        if "also" in one:
+            lines[-1] += f" *{one['also']['place']}:* “{one['also']['words']}”"
+        lines += ["", f"  **Measured in the paper.** {one['metric']}.", ""]
+        if "remark" in one:
+            lines += [f"  **Difference.** {one['remark']}", ""]
+        if name in rules:
+            lines += [
+                f"  **Experiment.** {rules[name]['experiment'].capitalize()}. **Rule.** {rules[name]['rule']}",
+                "",
+            ]
+    return "\n".join(lines) + "\n"

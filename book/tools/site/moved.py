@@ -15,7 +15,8 @@ MOVED = {
             "sec-17-soft": "19_differentiable_sorting.html#sec-19-soft",
             "sec-17-soap": "20_large_batches_and_memories.html#sec-20-soap",
         },
-    )
+    ),
+    "claims-report": ("claims", {}),
 }
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>This page has moved</title>

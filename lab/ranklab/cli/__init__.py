@@ -2,7 +2,7 @@
 
 import typer
 
-from ranklab.cli import claims, data, labs, train
+from ranklab.cli import data, labs, train
 
 __all__ = ["add_to"]
 
@@ -10,6 +10,6 @@ __all__ = ["add_to"]
 def add_to(app: typer.Typer) -> None:
     """Add the commands to the command `rankedu`."""
     app.command(context_settings={"allow_extra_args": True})(labs.run)  # which says what was wrong with them
-    for command in (train.train, labs.sweep, labs.results, labs.search, claims.claims):
+    for command in (train.train, labs.sweep, labs.results, labs.search):
         app.command()(command)
     app.add_typer(data.data, name="data")

@@ -13,7 +13,6 @@ from tools.notebooks import pairs
 from tools.site import explorables, javascript
 
 from rankbook.ch02_blackbox_differentiation.live import paths
-from rankbook.claims.live import verdicts
 from rankbook.kit.live import PAGE, Live, names
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -341,7 +340,6 @@ def test_a_press_on_a_cell_a_track_or_a_row_takes_its_handle_there(reader, touch
     for name, (x, y), told in (
         ("paths", (paths.LEFT + 3.6 * paths.CELL, paths.TOP + 2.6 * paths.CELL), {"marked": [2, 3]}),
         ("paths", (paths.CURVE[1], 222), {"log_lam": 2}),
-        ("verdicts", (120, verdicts.TOP + 2 * verdicts.PITCH), {"row": -2, "guess": "row"}),
     ):
         page = reader(name, has_touch=True)
         ready(page, name)
@@ -356,7 +354,7 @@ def test_a_press_on_a_cell_a_track_or_a_row_takes_its_handle_there(reader, touch
 
 
 def test_who_would_rather_see_has_nothing_to_draw_a_guess_with(reader):
-    for name, gone in (("descend", 2), ("ball", 1), ("paint", 7), ("verdicts", 0)):
+    for name, gone in (("descend", 2), ("ball", 1), ("paint", 7)):
         page = reader(name)
         handles = page.locator("[data-handle]")
         before = handles.count()

@@ -3,10 +3,8 @@
 import json
 import re
 
-import pikepdf
 import pytest
 import walk
-from tools.site import paper
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser
@@ -137,17 +135,6 @@ def slides(page) -> list[int]:
     """Numbers of the slides that can be seen."""
     seen = "[...document.querySelectorAll('.slide')].filter((slide) => slide.checkVisibility())"
     return page.evaluate(f"{seen}.map((slide) => Number(slide.id))")
-
-
-def test_the_report_of_the_claims_is_printed_on_four_pages(chromium, tmp_path):
-    made = paper.printed("claims-report", tmp_path / "report.pdf")
-    with pikepdf.open(made) as pdf:
-        assert len(pdf.pages) == 4
-    pages = ((walk.HTML / f"{name}.html").read_text(encoding="utf-8") for name in ("claims", "claims-report"))
-    there, printed = (re.findall(r'<table class="[^"]*\bsentences\b.*?</table>', page, re.DOTALL) for page in pages)
-    assert printed == there and printed[0].count("<tr") > 20, "each sentence of the claims is in the report"
-    with pytest.raises(SystemExit, match="page must be one of the built book"):
-        paper.printed("claims-reports", tmp_path / "report.pdf")
 
 
 def test_slides_move_by_keys_and_buttons_and_nothing_is_cut_off(visit):

@@ -11,7 +11,6 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from scipy import stats
 from tools.site import javascript
 
 from rankbook.ch02_blackbox_differentiation.live import look_ahead, paint, paths
@@ -20,7 +19,6 @@ from rankbook.ch04_interpolated_ranking.live import ball
 from rankbook.ch06_ties_and_margins.live import collapse
 from rankbook.ch07_recall_loss.live import bricks
 from rankbook.ch14_happier.live import hunt
-from rankbook.claims.live import verdicts
 from rankbook.idea.live import descend
 from rankbook.kit.explorable.core import MIME
 from rankbook.kit.live import Live, live, marks, names
@@ -190,41 +188,6 @@ def test_collapse_leaves_a_gap_of_the_margin_and_a_shake_moves_what_is_seen_and_
         assert sum(seen) / 24 == pytest.approx(end["shaken"][number])
     told, pairs = collapse.passing([0.6, 0.5, 0.3, 0.2], [0.4, 0.5, 0.3, 0.45], [True, True, False, False])
     assert (told, pairs) == ("D passes A", [3, 0]), "B passes A, and C and D change places: AP sees neither"
-
-
-@pytest.mark.parametrize("freedom", [2, 3.5, 9, 40])
-@pytest.mark.parametrize("share", [0.1, 0.025, 0.002])
-def test_verdicts_has_the_quantiles_of_student(share, freedom):
-    assert verdicts.quantile(share, freedom) == pytest.approx(stats.t.isf(share, freedom), rel=0.01)
-
-
-def test_verdicts_judge_by_what_is_kept_sort_themselves_and_say_which_fell_first():
-    start = verdicts.verdicts(verdicts.START)["state"]
-    assert list(start["counts"].values()) == [1, 1, 1, 0]
-    one = start["rows"][0]
-    for kept, n in ((1, 4), (0.75, 3)):
-        values, found = one["values"][:n], verdicts.judged(one, kept, 1, 0.05, 0)
-        error = one["error"] * math.sqrt(1 if n == 4 else stats.tvar(values) / n / (stats.tvar(one["values"]) / 4))
-        half = math.hypot(stats.t.isf(0.025, n - 1) * error, one["search"])
-        assert (found["mean"], found["half"]) == pytest.approx((sum(values) / n, half), rel=0.03)
-    end = run(verdicts.verdicts, {**start, "guess": "row", "row": -1})
-    shown = verdicts.verdicts(end)
-    assert end["open"] == end["bet"] == "A - C" and list(end["counts"].values()) == [0, 0, 1, 2]
-    assert end["row"] == -2, "what nobody can tell any more has gone to the end, and the ring with it"
-    told = "“A - B” and “A - C”. You bet on “A - C”: right."
-    assert told in shown["found"], "at eight tenths both have three runs left"
-    lost = run(verdicts.verdicts, {**start, "guess": "row", "row": -2})
-    assert [lost[name] for name in ("open", "row")] == ["A - B", -1], "the ring shows what fell"
-    assert "You bet on “B - C”: no." in verdicts.verdicts(lost)["found"]
-    names = [mark[2] for mark in shown["marks"] if mark[0] == "text" and mark[2] in {one["row"] for one in end["rows"]}]
-    assert names == ["B - C", "A - B", "A - C"], "what is within δ comes before what cannot be told"
-    strict = verdicts.verdicts({**start, "log_alpha": -3.0, "factor": 0.0})["state"]
-    told = [verdicts.verdicts({**state, "row": row})["found"] for state in (start, strict) for row in (0, -1, -2)]
-    told = [re.findall(r"by 4 runs; (.*)\.", one)[0] for one in told]
-    assert told[:3] == ["decided: above", "decided: below", "decided: within δ"]
-    more, never = "cannot be told; 8 runs would tell", "cannot be told, by any number of runs"
-    assert told[3:] == [more, never, more], "letters and search stay, however many runs there are"
-    assert list(strict["counts"].values()) == [0, 0, 0, 3]
 
 
 def test_hunt_finds_nothing_where_the_theorem_holds_and_something_where_it_does_not():

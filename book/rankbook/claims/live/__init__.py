@@ -1,1 +1,0 @@
-"""What the reader drags on the page of the claims."""

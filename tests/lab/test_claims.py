@@ -1,0 +1,110 @@
+"""The claims: whose sentence each is, when its rule was written, and what intervals and verdicts follow from."""
+
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import long_runs
+import numpy as np
+import pytest
+from scipy import stats
+
+from ranklab import claims
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Files of rules, where they were before, and the tables of the runs that they are about.
+DESIGNS = {
+    ("lab/records/claims.yaml", "book/data/claims.yaml"): ("lab/records/claims_cpu.jsonl", "book/data/claims"),
+    ("lab/records/claims_plan.yaml", "book/data/claims_plan.yaml"): (
+        "lab/records/claims_cpu.jsonl",
+        "book/data/claims",
+    ),
+    ("lab/records/deals.yaml",): ("lab/records/claims_deals.jsonl",),
+    ("lab/records/since.yaml",): ("lab/records/claims_since.jsonl",),
+}
+
+
+def commits(*paths):
+    """Second and name of each commit that touches a path, the first one first."""
+    command = ["git", "log", "--format=%ct %h", "--abbrev=8", "--", *paths]
+    lines = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    return sorted((int(line.split()[0]), line.split()[1]) for line in lines if line)
+
+
+@pytest.mark.parametrize("rules", DESIGNS)
+def test_no_rule_is_younger_than_its_runs_unless_the_protocol_names_the_change(rules):
+    told = (ROOT / "book" / "claims-protocol.md").read_text(encoding="utf-8")
+    changed, made = commits(*rules), commits(*DESIGNS[rules])
+    assert changed and made and changed[0] < made[0]
+    assert [name for when, name in changed if when >= made[0][0] and f"`{name}`" not in told] == []
+
+
+def test_every_question_has_the_words_of_a_paper_or_is_a_question_of_ours():
+    found, listed = claims.quotations(), claims.read("claims_questions")
+    assert {row["claim"] for row in listed} == set(found)
+    for name, one in found.items():
+        words = [one["words"], *([one["also"]["words"]] if "also" in one else [])]
+        assert all(0 < len(of.split()) <= 25 for of in words), name
+        assert one["ours"] and one["place"] and one["metric"] and one["in_paper"] in ("yes", "differs", "no"), name
+        assert one["checked"] == ("seen" not in one), name  # what a script found in the text of the paper
+        assert (one["in_paper"] == "yes") <= one["checked"], "a verdict on a paper needs its checked words"
+        assert one["in_paper"] == "yes" or one["remark"], name
+
+
+def test_holm_gives_the_first_that_is_not_significant_and_all_later_ones_the_same_level():
+    assert claims.holm({"a": 0.5, "b": 0.001, "c": 0.03}) == {"b": 0.05 / 3, "c": 0.05 / 2, "a": 0.05 / 2}
+
+
+def test_an_interval_without_letters_is_that_of_student():
+    name = "proportion-grows-with-batch, P"
+    [one] = [one for one in claims.results() if one.question == name]
+    points = [float(row["difference"]) for row in claims.read("claims_differences") if row["question"] == name]
+    interval = stats.ttest_1samp(points, 0).confidence_interval(1 - one.level)
+    assert [one.mean - one.half, one.mean + one.half] == pytest.approx(list(interval))
+
+
+def test_letters_widen_an_interval_and_the_first_round_adds_another_search():
+    found = {one.question: one for one in claims.results()}
+    rows = {row["question"]: row for row in claims.read("claims_questions")}
+    one, row = found["recall-above-fastap, R@1"], rows["recall-above-fastap, R@1"]
+    points = [float(r["difference"]) for r in claims.read("claims_differences") if r["question"] == one.question]
+    plain = np.var(points, ddof=1) / len(points)
+    total = plain + float(row["letters_variance"])
+    freedom = total**2 / (plain**2 / 15 + float(row["letters_variance"]) ** 2 / float(row["letters_freedom"]))
+    assert one.half == pytest.approx(stats.t.isf(one.level / 2, freedom) * total**0.5)
+    first, row = found["memory-helps, part 1, mAP@R, first round"], rows["memory-helps, part 1, mAP@R, first round"]
+    inner = stats.t.isf(first.level / 2, float(row["freedom"])) * float(row["error"])
+    assert first.half**2 == pytest.approx(inner**2 + float(row["search"]) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("mean", "asked", "small", "verdict", "answer"),
+    [
+        (2.0, 0.0, False, claims.SUPPORTED, claims.BETTER),
+        (-2.0, 0.0, False, claims.CONTRADICTED, claims.WORSE),
+        (0.5, 0.0, False, claims.OPEN, claims.OPEN),
+        (-2.0, 0.0, True, claims.SMALL, claims.SMALL),
+        (0.5, -1.0, True, claims.SUPPORTED, claims.SMALL),
+    ],
+)
+def test_a_verdict_is_the_side_of_the_rule_on_which_the_whole_interval_is(mean, asked, small, verdict, answer):
+    one = replace(claims.results()[0], mean=mean, half=1.0, asked=asked, small=small)
+    assert (one.verdict, one.answer) == (verdict, answer)
+
+
+def test_the_first_round_is_shown_where_no_later_one_has_an_answer():
+    found = claims.shown(claims.results())
+    places = [(one.claim, one.condition, one.metric) for one in found]
+    assert len(set(places)) == len(places)
+    assert {one.claim for one in found} == set(claims.quotations())
+
+
+def test_the_long_runs_are_counted_as_they_are_asked():
+    assert len(long_runs.all_jobs()) == claims.ASKED and list(claims.METHODS) == long_runs.METHODS
+    assert claims.long_runs().made == len({(r["method"], r["split"], r["factor"]) for r in claims.read("long")})
+    assert (claims.long_runs().made < claims.ASKED) or not re.search("conclude nothing", head())
+
+
+def head():
+    return (ROOT / "book" / "data" / "claims_head.md").read_text(encoding="utf-8")

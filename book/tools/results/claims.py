@@ -160,7 +160,7 @@ def _tested(one: Result) -> str:
 
 
 def _grouped(rows: list[dict[str, str]]) -> str:
-    return f"```{{table}}\n:class: cards\n\n{markdown(rows)}\n```\n"
+    return f"```{{table}}\n:class: sentences\n\n{markdown(rows)}\n```\n"
 
 
 def reached(long: Long) -> str:

@@ -26,10 +26,22 @@ class About(NamedTuple):
 
 FIGURES = {
     "landscape": About(
-        "**Slide λ** from a staircase to a slope, and watch the ball. Click on the landscape to put the ball elsewhere.",
+        "**Slide λ** from a staircase to a slope, and watch the ball. Click to put the ball elsewhere.",
         "Three pictures of the same landscape. With a small λ it is a staircase of flat steps and a ball lies still; "
         "with a larger λ the steps melt into slopes and the ball rolls down; with a large λ one smooth bowl is left.",
         ({"lam": 0.05}, {"lam": 0.7}, {"lam": 5}),
+    ),
+    "batch-size": About(
+        "**Slide the batch size**, and see the mAP of random batches move away from the mAP of all 1,024 items.",
+        "The histogram of the mAP of 400 random batches of 64 items. Every batch shows a higher mAP than the mAP of "
+        "all 1,024 items, which a dashed line marks.",
+        ({"batch_size": 64},),
+    ),
+    "average-precision": About(
+        "**Drag an item** along the scores. Click on it to make it relevant (a disc) or irrelevant (a square).",
+        "Eight items by their scores. A bar stands at the rank of each relevant item, as high as the precision there: "
+        "one half at rank 2, one half at rank 4, three fifths at rank 5. AP is the mean of the three bars, 0.53.",
+        ({},),
     ),
 }
 

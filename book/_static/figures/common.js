@@ -219,7 +219,7 @@ rankbook.ui = (() => {
 
     /** A canvas of the stage's width, sharp on any screen; returns its context. */
     function canvas() {
-      const made = element("canvas", { role: "img" });
+      const made = element("canvas", { ariaHidden: "true" });
       stage.append(made);
       return (width, height) => {
         const dense = window.devicePixelRatio || 1;

@@ -41,10 +41,18 @@ rankbook.ranks = (() => {
     return (optimal_value(y.map((score, i) => score + lam * c[i])) - optimal_value(y)) / lam;
   }
 
-  /** The precision at the rank of every relevant item, 0 for the others. */
+  /** The precision at the rank of every relevant item, 0 for the others: count the items above it. */
   function precisions(y, relevant) {
-    const [all, among] = [rank(y), rank_among(y, relevant)];
-    return all.map((place, i) => (relevant[i] ? among[i] / place : 0));
+    return y.map((score, i) => {
+      if (!relevant[i]) return 0;
+      let [above, among] = [1, 1];
+      for (let j = 0; j < y.length; j += 1)
+        if (y[j] > score || (y[j] === score && j < i)) {
+          above += 1;
+          if (relevant[j]) among += 1;
+        }
+      return among / above;
+    });
   }
 
   /** AP: the mean of these precisions over the relevant items. */

@@ -17,7 +17,8 @@ from rankbook.figures import FIGURES, FOLDER, markup
 
 PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8"><title>{name}</title>
 <meta name="viewport" content="width=device-width"><link rel="stylesheet" href="{at}/figures.css">
-<style>body {{ margin: 0; }} main {{ max-width: 736px; margin: auto; padding: 1rem; }}</style>
+<style>body {{ margin: 0; }} [data-theme=dark] body {{ background: #14181e; color: white; }}
+main {{ max-width: 736px; margin: auto; padding: 1rem; }}</style>
 {scripts}</head><body><main><h1>{name}</h1>{figure}</main></body></html>"""
 
 

@@ -1,0 +1,161 @@
+"""Figures to play with: their definitions are the book's, and a hand, a key and a finger find what they need."""
+
+import json
+import math
+import random
+import statistics
+
+import pytest
+import walk
+from tools.site.figures import page as page_of
+
+from rankbook.figures import FIGURES
+from rankedu import reference
+
+EACH = pytest.mark.parametrize("name", FIGURES)
+STANDS = "() => [...document.querySelectorAll('.play')].every((one) => one.dataset.state)"
+
+
+@pytest.fixture
+def shown(visit, tmp_path):
+    """Opens a page with one figure, in a state that the address may name."""
+
+    def open_figure(name, state="", **options):
+        (tmp_path / f"{name}.html").write_text(page_of(name), encoding="utf-8")
+        page = visit(f"{(tmp_path / f'{name}.html').as_uri()}{f'#figure-{name}?{state}' if state else ''}", **options)
+        if options.get("java_script_enabled", True):
+            walk.until(page, STANDS)
+        return page
+
+    return open_figure
+
+
+def state(page):
+    return json.loads(page.locator(".play").get_attribute("data-state"))
+
+
+def calls():
+    """Random calls of every definition, ties among them: its name and its arguments."""
+    draw = random.Random(0)
+    for _ in range(40):
+        n = draw.randint(2, 9)
+        y = [draw.choice([draw.gauss(0, 1), 0.5, -0.25]) for _ in range(n)]
+        c = [draw.gauss(0, 1) for _ in range(n)]
+        relevant = [True, *(draw.random() < 0.5 for _ in range(n - 1))]
+        draw.shuffle(relevant)
+        levels = [3, *(draw.randint(0, 3) for _ in range(n - 1))]
+        lam, k, alpha = draw.uniform(0.1, 9), draw.randint(1, n), draw.uniform(0.2, 4)
+        rel = reference.relevance(levels, alpha)
+        yield from [("mean", [y]), ("order", [y]), ("rank", [y]), ("rank_among", [y, relevant])]
+        yield from [("rank_gradient", [y, c, lam]), ("optimal_value", [y]), ("interpolated", [y, c, lam])]
+        yield from [("average_precision", [y, relevant]), ("map_at_r", [y, relevant])]
+        yield from [("precision_at_k", [y, relevant, k]), ("recall_at_k", [y, relevant, k])]
+        yield from [("ndcg", [y, [float(one) for one in levels]]), ("sigmoid", [20 * c[0]])]
+        yield from [("sigmoid_rank", [y, lam / 10]), ("shift_by_margin", [y, relevant, lam])]
+        yield from [("relevance", [levels, alpha]), ("h_rank", [y, rel]), ("hierarchical_average_precision", [y, rel])]
+
+
+def test_every_definition_of_the_figures_is_that_of_the_reference(shown):
+    page, made = shown("average-precision"), list(calls())
+    names = set(page.evaluate("Object.keys(rankbook.ranks)"))
+    assert names - {"precisions"} == {name for name, _ in made}, "a definition that no call compares"
+    found = page.evaluate("(calls) => calls.map(([name, values]) => rankbook.ranks[name](...values))", made)
+    for (name, values), got in zip(made, found, strict=True):
+        assert got == pytest.approx(getattr(reference, name)(*values), abs=1e-9), (name, values)
+
+
+@EACH
+def test_a_slider_is_as_wide_as_a_phone_and_a_figure_as_high_as_a_screen(shown, name):
+    for width in (360, 390, 412, 1280):
+        phone = {"viewport": {"width": width, "height": 800}, "has_touch": width < 500, "is_mobile": width < 500}
+        page = shown(name, **phone)
+        tracks = page.evaluate("[...document.querySelectorAll('.play input')].map((one) => one.clientWidth)")
+        assert all(track >= 280 for track in tracks), (width, tracks)
+        assert page.locator(".play").bounding_box()["height"] <= 600 and not walk.width(page)
+        held = ".play-handle, .play input, .play button"
+        high = page.locator(held).evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().height)")
+        assert all(each >= 44 for each in high), high
+
+
+@EACH
+def test_keys_move_everything_that_a_hand_moves_and_the_address_keeps_it(shown, name):
+    page = shown(name, reduced_motion="reduce")
+    for held in page.locator(".play input, .play-handle").all():
+        before = state(page)
+        held.press("ArrowRight")
+        walk.until(page, f"() => document.querySelector('.play').dataset.state !== {json.dumps(json.dumps(before))}")
+        page.wait_for_timeout(50)
+        assert state(page) != before, held.get_attribute("aria-label") or held.get_attribute("id")
+        assert held.get_attribute("aria-valuetext")
+    walk.until(page, f"() => location.hash.startsWith('#figure-{name}?')")
+    page.wait_for_timeout(300)
+    kept = page.evaluate("document.querySelector('.play').play.state")
+    again = shown(name, page.evaluate("location.hash").split("?")[1])
+    assert again.evaluate("document.querySelector('.play').play.state") == kept
+    assert page.locator("[role=status]").inner_text()
+
+
+@EACH
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing(shown, name, theme):
+    page = shown(name)
+    page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+    assert not walk.accessibility(page, (theme,), ".play")
+
+
+@EACH
+def test_without_scripts_and_on_paper_there_is_one_picture(shown, name):
+    page = shown(name)
+    assert not page.locator(".play-still").is_visible()
+    page.emulate_media(media="print")
+    assert page.locator(".play-still").is_visible() and not page.locator(".play-here").is_visible()
+    bare = shown(name, java_script_enabled=False)
+    assert bare.locator(".play-still").is_visible() and bare.locator(".play-still").get_attribute("alt")
+
+
+def test_the_ball_lies_still_on_the_staircase_and_rolls_on_the_slope(shown):
+    page = shown("landscape", reduced_motion="reduce")
+    page.locator("input").press("Home")
+    walk.until(page, "() => JSON.parse(document.querySelector('.play').dataset.state).lam < 0.06")
+    stair = state(page)
+    assert stair["end"] == stair["ball"]
+    page.locator("input").press("End")
+    walk.until(page, "() => JSON.parse(document.querySelector('.play').dataset.state).lam > 11")
+    assert state(page)["end"] != stair["ball"] and state(page)["loss"] < stair["loss"]
+
+
+def test_small_batches_show_a_map_that_is_too_high_and_the_whole_set_the_truth(shown):
+    means = []
+    for size in (8, 64, 1024):
+        page = shown("batch-size", f"batch_size={size}")
+        walk.until(page, "() => JSON.parse(document.querySelector('.play').dataset.state).draws >= 40")
+        assert state(page)["batch_size"] == size
+        means.append(state(page)["mean"])
+    assert means[0] > means[1] > means[2] and math.isclose(means[2], state(page)["truth"], abs_tol=1e-12)
+
+
+def test_the_average_precision_is_that_of_the_list_that_was_dragged(shown):
+    page = shown("average-precision")
+    box = page.locator(".play-handle").nth(4).bounding_box()
+    page.mouse.move(box["x"] + 22, box["y"] + 22)
+    page.mouse.down()
+    page.mouse.move(30, box["y"] + 22, steps=5)
+    page.mouse.up()
+    page.locator(".play-handle").nth(0).press("Enter")
+    walk.until(page, "() => JSON.parse(document.querySelector('.play').dataset.state).relevance[0] === 1")
+    found = state(page)
+    assert found["scores"][4] == max(found["scores"])
+    assert found["average_precision"] == pytest.approx(reference.average_precision(found["scores"], found["relevance"]))
+
+
+@EACH
+def test_how_long_a_move_takes_is_measured(shown, name, record_property):
+    page = shown(name, reduced_motion="no-preference")
+    page.evaluate("document.querySelector('.play').play.times.length = 0")
+    for key in ("ArrowRight", "ArrowLeft") * 10:
+        page.locator(".play input, .play-handle").first.press(key)
+        page.wait_for_timeout(30)
+    times = page.evaluate("document.querySelector('.play').play.times")
+    assert len(times) > 10
+    record_property("median_ms", statistics.median(times))
+    print(f"{name}: {statistics.median(times):.1f} ms")

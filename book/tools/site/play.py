@@ -3,8 +3,10 @@
 A box holds the statement, the starter, which `play.js` makes an editor, and the solution.
 """
 
+import ast
 import doctest
 import html
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,20 @@ from rankbook.kit.check import find
 from rankbook.kit.play import PAGE, in_page, script
 from rankedu import reference
 
+#: What a definition without an example is called with, by the names of its parameters.
+INPUTS = {
+    "y": "[0.9, 0.8, 0.7]",
+    "z": "[0.5, 0.9, 0.1]",
+    "rel": "[2, 0, 1]",
+    "levels": "[2, 1, 0]",
+    "label": "0",
+    "weights": "[0.5, 0.5]",
+    "cosines": "[0.9, 0.2, 0.5]",
+    "scores": "[[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]]",
+    "relevant": "[[True, False], [False, True], [False, True]]",
+}
 NOTE = "This exercise needs NumPy or PyTorch, so it runs in the chapter's notebook and not in the page."
-LISTS = "Here you get plain Python lists, not arrays. You may import rankedu.reference and math."
+LISTS = "Here you get plain Python lists, not arrays. You may import math, itertools and rankedu.reference."
 
 
 def _raw(text: str) -> nodes.raw:
@@ -24,14 +38,18 @@ def _raw(text: str) -> nodes.raw:
 
 
 def starter(names: list[str]) -> str:
-    """Calls to start from: the examples of these definitions."""
+    """Calls to start from: the first examples of these definitions, or typical inputs where there are none."""
     lines = []
     for name in names:
         for example in doctest.DocTestParser().get_examples(getattr(reference, name).__doc__ or ""):
-            source = example.source.strip()
+            source = ast.unparse(ast.parse(example.source))  # without comments
             lines.append(f"print({source})" if example.want else source)
-    imported = ", ".join(name for name in names if re.search(rf"\b{name}\b", "\n".join(lines)))
-    return "\n".join([f"from rankedu.reference import {imported}", "", *lines])
+    for name in [] if lines else names:
+        given = inspect.signature(getattr(reference, name)).parameters.values()
+        lines.append(f"print({name}({', '.join(INPUTS[one.name] for one in given if one.default is one.empty)}))")
+    lines = lines[:6]
+    used = ", ".join(name for name in names if re.search(rf"\b{name}\b", "\n".join(lines)))
+    return "\n".join([f"from rankedu.reference import {used}", "", *lines])
 
 
 def _try(names: list[str]) -> nodes.raw:
@@ -63,7 +81,8 @@ def put(app: Any, document: nodes.document, page: str) -> None:
                 parent.insert(parent.index(cell) + 1, _try(names))
                 found = True
         elif isinstance(cell, nodes.literal_block) and str(cell.get("source", "")).endswith("_generated/reference.py"):
-            parent.insert(parent.index(cell) + 1, _try(["rank", "average_precision", "rank_gradient", "interpolated"]))
+            names = re.findall(r"^def (\w+)", cell.astext(), re.MULTILINE)
+            parent.insert(parent.index(cell) + 1, _try(names))
             found = True
     document["plays"] = found
 

@@ -8,6 +8,7 @@ from functools import cache
 import jupytext
 import pytest
 import walk
+from tools.site.play import starter
 
 from rankbook.kit.check import find, names
 from rankbook.kit.play import PAGE, engine, in_page, script
@@ -69,6 +70,16 @@ def table(name, values):
 
 def test_at_least_28_exercises_run_in_the_page():
     assert len(IN_PAGE) >= 28
+
+
+def test_what_stands_under_a_listing_runs():
+    texts = [path.read_text(encoding="utf-8") for path in (walk.pairs.ROOT / "book" / "chapters").glob("*.md")]
+    listings = [
+        re.findall(r"reference\.(\w+)", one) for text in texts for one in re.findall(r"show_source\(([^)]*)", text)
+    ]
+    assert len(listings) > 10
+    for names_shown in filter(None, listings):
+        exec(starter(names_shown), {})
 
 
 def test_starters_are_refused_known_mistakes_named_and_solutions_accepted(page):

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import brython
+import brython  # type: ignore[import-untyped]
 import numpy as np
 
 from rankbook.kit.check import compare, find, names, wording
@@ -62,7 +62,8 @@ def _library() -> dict[str, list[Any]]:
     text = _brython("brython_stdlib.js")
     standard = json.JSONDecoder().raw_decode(text, text.index("{"))[0]
     packages = ("rankedu", "rankbook", "rankbook.kit", "rankbook.kit.check")
-    found: dict[str, list[Any]] = {"math": standard["math"], "typing": [".py", "Any = None", []]}
+    found: dict[str, list[Any]] = {name: standard[name] for name in ("math", "itertools", "operator")}
+    found["typing"] = [".py", "Any = None", []]
     found |= {name: [".py", "", [], 1] for name in packages}
     for module in (reference, compare, wording):
         found[module.__name__] = [".py", inspect.getsource(module), []]

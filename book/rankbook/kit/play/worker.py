@@ -1,4 +1,5 @@
 """What the worker of a page runs: a reader's code, and `check` on the inputs of an exercise."""
+# mypy: ignore-errors
 
 import browser
 
@@ -22,7 +23,7 @@ def said(error):
         at = at.tb_next
     name, text = type(error).__name__, plain(str(error))
     if name == "ModuleNotFoundError":
-        text += ". Here are math and rankedu.reference; the notebook has NumPy and PyTorch"
+        text += ". This page has math, itertools and rankedu.reference; the notebook has NumPy and PyTorch"
     if name == "JavascriptError":
         name, text = "SyntaxError", "the Python of this page cannot read this: inputs are lists, without [:, None]"
     return (f"{name}: {text}" if text else name) + (f" (line {line})" if line else "")

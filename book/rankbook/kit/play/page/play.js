@@ -33,14 +33,21 @@
     code.oninput = () => storage.write(key, code.value === starter ? null : code.value);
     code.onkeydown = (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) go.click();
-      if (event.key === "Enter" && !event.ctrlKey && !event.metaKey) {
-        const line = code.value.slice(0, code.selectionStart).split("\n").pop();
-        const indent = line.match(/^ */)[0] + (line.trimEnd().endsWith(":") ? "    " : "");
-        event.preventDefault();
-        code.setRangeText(`\n${indent}`, code.selectionStart, code.selectionEnd, "end");
-        code.rows = Math.max(code.rows, code.value.split("\n").length + 1);
-        code.oninput();
+    };
+    /* A new line is indented as the one before it, and the key that deletes takes a whole step, by touch as well. */
+    code.onbeforeinput = (event) => {
+      const line = code.value.slice(0, code.selectionStart).split("\n").pop();
+      let [text, back] = ["", 0];
+      if (event.inputType === "insertLineBreak") {
+        text = `\n${line.match(/^ */)[0]}${line.trimEnd().endsWith(":") ? "    " : ""}`;
+      } else if (event.inputType === "deleteContentBackward" && /^( {4})+$/.test(line)) {
+        back = code.selectionStart === code.selectionEnd ? 4 : 0;
       }
+      if (!text && !back) return;
+      event.preventDefault();
+      code.setRangeText(text, code.selectionStart - back, code.selectionEnd, "end");
+      code.rows = Math.max(code.rows, code.value.split("\n").length + 1);
+      code.oninput();
     };
     go.onclick = async () => {
       if (go.disabled) return;

@@ -13,7 +13,7 @@ release = version = importlib.metadata.version("rankedu")
 extensions = [
     *("myst_nb", "sphinxcontrib.bibtex", "sphinx_design", "sphinx_proof", "sphinx_exercise", "sphinx_togglebutton"),
     *("sphinx_copybutton", "sphinx-mathjax-offline", "tools.site.explorables", "tools.site.folds"),
-    *("tools.site.page_links", "tools.site.excerpts", "tools.site.discovery", "tools.site.moved"),
+    *("tools.site.page_links", "tools.site.excerpts", "tools.site.discovery", "tools.site.moved", "tools.site.play"),
     *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "tools.site.api_reference"),
 ]
 exclude_patterns = ["_generated/*", "_build"]

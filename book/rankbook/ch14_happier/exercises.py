@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rankbook.kit.check.compare import as_array
+from rankbook.kit.check.arrays import as_array
 from rankbook.kit.check.spec import Case, Exercise
 from rankedu import reference
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rankbook.kit.check.compare import as_array
+from rankbook.kit.check.arrays import as_array
 from rankbook.kit.check.spec import Case, Exercise
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from rankbook.kit.check.compare import Array, as_array
+from rankbook.kit.check.arrays import Array, as_array
 
 
 def layer(function: Callable[[Any], Any], scores: Array, weights: Array) -> list[list[float]]:

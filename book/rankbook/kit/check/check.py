@@ -10,11 +10,11 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from rankbook.kit.check.compare import as_array, difference
+from rankbook.kit.check.arrays import as_array
 from rankbook.kit.check.patterns import relation, where_wrong
 from rankbook.kit.check.running import Outcome, outcomes, value_of
 from rankbook.kit.check.spec import Exercise, find
-from rankbook.kit.check.wording import show_case, show_value
+from rankbook.kit.check.wording import known, show_value, told
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,31 +67,17 @@ def _feedback(exercise: Exercise, answer: Any) -> Feedback:
         advice = f'pass the function itself, without calling it: check("{name}", your_function); {got}.'
         return Feedback(name, False, advice)
     tried = outcomes(exercise, answer)
-    wrong = [outcome for outcome in tried if outcome.problem is not None]
-    if not wrong:
-        return Feedback(name, True, f"right on all {len(tried)} inputs.")
-    right = len(tried) - len(wrong)
-    first = wrong[0]
-    message, hint = str(first.problem), ""
-    if not first.stopped:
-        gave = "you returned" if exercise.use is None else "yours gives"
-        message = f"for {show_case(first.case)} {gave} {show_value(first.value)}, {first.problem}."
-        hint = _known(exercise, tried) or _common(exercise, tried)
-    score = f"(Right on {right} of {len(tried)} inputs.)" if right or not first.stopped else ""
-    return Feedback(name, False, message, f"{hint} {score}".strip())
+    gave = "you returned" if exercise.use is None else "yours gives"
+    return Feedback(name, *told(tried, lambda: _known(exercise, tried) or _common(exercise, tried), gave))
 
 
 def _known(exercise: Exercise, tried: list[Outcome]) -> str:
-    """Sentence about the first known mistake that returns what the reader's function returned, on every input."""
-    answered = [outcome for outcome in tried if not outcome.stopped]
-    for function, hint in exercise.mistakes:
-        try:
-            values = (value_of(exercise, function, copy.deepcopy(outcome.case)) for outcome in answered)
-            if all(difference(v, outcome.value) is None for v, outcome in zip(values, answered, strict=True)):
-                return f"That is what comes out when one {hint}."
-        except (Exception, SystemExit):  # this mistake can't be made on these inputs, or the value can't be compared
-            continue
-    return ""
+    """Sentence about the known mistake that returns what the reader's function returned, if there is one."""
+
+    def values(function: Any) -> Any:
+        return lambda k: value_of(exercise, function, copy.deepcopy(tried[k].case))
+
+    return known(tried, [(values(function), hint) for function, hint in exercise.mistakes])
 
 
 def _common(exercise: Exercise, tried: list[Outcome]) -> str:

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from rankbook.kit.check.compare import Array, same
+from rankbook.kit.check.arrays import Array
+from rankbook.kit.check.compare import same
 from rankbook.kit.check.spec import Case
 
 #: An input, the right value and the one returned, as arrays of one shape.
@@ -48,15 +49,18 @@ def relation(answers: Sequence[Answer]) -> str:
         return ""
     with np.errstate(all="ignore"):
         for text, transform in _RELATIONS.items():
-            if all(same(np.asarray(transform(right, *_counts(case))), given) for case, right, given in answers):
+            if all(
+                same(np.asarray(transform(right, *_counts(case))).tolist(), given.tolist())
+                for case, right, given in answers
+            ):
                 return f"On every input it is {text}"
         right = np.concatenate([right.ravel() for _, right, _ in answers])
         given = np.concatenate([given.ravel() for _, _, given in answers])
         at = np.abs(right).argmax()
         factor, amount = given[at] / right[at], given[at] - right[at]
-        if same(factor * right, given):
+        if same((factor * right).tolist(), given.tolist()):
             return f"On every input it is too {'large' if abs(factor) > 1 else 'small'} by the same factor."
-        if same(right + amount, given):
+        if same((right + amount).tolist(), given.tolist()):
             return f"On every input it is too {'large' if amount > 0 else 'small'} by the same amount."
     return ""
 

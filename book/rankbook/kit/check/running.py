@@ -1,8 +1,10 @@
 """Run a reader's function on one input after the other; nothing it does gets out."""
 
 import copy
+import inspect
 import io
 import sys
+import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -13,7 +15,7 @@ import numpy as np
 
 from rankbook.kit.check.compare import difference
 from rankbook.kit.check.spec import Case, Exercise
-from rankbook.kit.check.wording import failure, show_case
+from rankbook.kit.check.wording import changed, plain, show_case, unfinished
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,7 @@ def _call(exercise: Exercise, answer: Callable[..., Any], case: Case, kind: str)
             value = value_of(exercise, answer, given)
         problem = exercise.judge(case, value) if exercise.judge else difference(exercise.right(case), value)
     except NotImplementedError:
-        said = f"nothing returned yet for {show_case(case)}: put code in place of the three dots, and return a value."
-        if printed.getvalue():
-            said = f"for {show_case(case)} your function printed something and returned nothing: return it instead."
+        said = unfinished(case, bool(printed.getvalue()))
         return Outcome(case, problem=said, stopped=True)
     except (Exception, SystemExit) as error:  # also of an object with a hostile __eq__, __array__ or __len__
         said = failure(error, case, answer, exercise.arguments)
@@ -74,8 +74,7 @@ def _call(exercise: Exercise, answer: Callable[..., Any], case: Case, kind: str)
         sys.stdout.write(printed.getvalue())
     for key, now in given.items():
         if not isinstance(now, list) and difference(before[key], now) is not None:
-            said = f"your function changed its argument {key} in place (for {show_case(case)}): work on a copy."
-            return Outcome(case, problem=said, stopped=True)
+            return Outcome(case, problem=changed(key, case), stopped=True)
     return Outcome(case, value, problem)
 
 
@@ -85,3 +84,31 @@ def _as(kind: str, value: Any) -> Any:
     import torch
 
     return torch.from_numpy(value.copy())
+
+
+def failure(error: BaseException, case: dict[str, Any], answer: Callable[..., Any], arguments: list[str]) -> str:
+    """Put an exception of the reader's function into words, with the line of the function that raised it."""
+    said = plain(str(error))
+    if isinstance(error, TypeError) and not _accepts(answer, len(arguments)):
+        return f"your function can't be called with the arguments {', '.join(arguments)}: {said}."
+    name = type(error).__name__
+    return f"for {show_case(case)} your function raised {f'{name}: {said}' if said else name}{_place(error, answer)}."
+
+
+def _place(error: BaseException, answer: Callable[..., Any]) -> str:
+    """The line of the function, counted from its first, at which things went wrong."""
+    code = getattr(answer, "__code__", None)
+    if code is None:
+        return ""
+    here = [line - code.co_firstlineno for at, line in traceback.walk_tb(error.__traceback__) if at.f_code is code]
+    return f" (line {here[0] + 1} of your function)" if any(here[:1]) else ""
+
+
+def _accepts(answer: Callable[..., Any], count: int) -> bool:
+    try:
+        inspect.signature(answer).bind(*range(count))
+    except ValueError:  # a builtin without a signature
+        return True
+    except TypeError:
+        return False
+    return True

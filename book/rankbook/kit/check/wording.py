@@ -1,12 +1,52 @@
-"""Put values, inputs and exceptions into words: plain numbers, rounded, the same text on every machine."""
+"""Put values, inputs and verdicts into words: plain numbers, rounded, the same text on every machine."""
 
-import inspect
-import re
-import traceback
-from collections.abc import Callable
 from typing import Any
 
-from rankbook.kit.check.compare import as_array
+from rankbook.kit.check.compare import difference, numbers
+
+
+def told(tried: list[Any], hint: Any, gave: str = "you returned") -> tuple[bool, str, str]:
+    """Say what became of all inputs: whether all are right, what happened on the first wrong one, and a hint.
+
+    What was tried has a ``case``, its ``value``, the ``problem`` with it, if any, and ``stopped`` if there is no value.
+    """
+    wrong = [one for one in tried if one.problem is not None]
+    if not wrong:
+        return True, f"right on all {len(tried)} inputs.", ""
+    first, right, said = wrong[0], len(tried) - len(wrong), ""
+    message = str(first.problem)
+    if not first.stopped:
+        message = f"for {show_case(first.case)} {gave} {show_value(first.value)}, {first.problem}."
+        said = hint()
+    score = f"(Right on {right} of {len(tried)} inputs.)" if right or not first.stopped else ""
+    return False, message, f"{said} {score}".strip()
+
+
+def known(tried: list[Any], mistakes: list[Any]) -> str:
+    """Name the first mistake that returns what the reader's function returned, on every input.
+
+    A mistake is a function of the number of an input, which need not be able to treat every input, and its name.
+    """
+    answered = [k for k in range(len(tried)) if not tried[k].stopped]
+    for value_of, name in mistakes:
+        try:
+            if all(difference(value_of(k), tried[k].value) is None for k in answered):
+                return f"That is what comes out when one {name}."
+        except (Exception, SystemExit):  # this mistake can't be made on these inputs, or the value can't be compared
+            continue
+    return ""
+
+
+def unfinished(case: dict[str, Any], printed: bool) -> str:
+    """What to say to a function that returns nothing."""
+    if printed:
+        return f"for {show_case(case)} your function printed something and returned nothing: return it instead."
+    return f"nothing returned yet for {show_case(case)}: put code in place of the three dots, and return a value."
+
+
+def changed(key: str, case: dict[str, Any]) -> str:
+    """What to say to a function that writes into what it was given."""
+    return f"your function changed its argument {key} in place (for {show_case(case)}): work on a copy."
 
 
 def show_value(value: Any) -> str:
@@ -14,10 +54,9 @@ def show_value(value: Any) -> str:
     if callable(value) and not hasattr(value, "shape"):
         return str(getattr(value, "__name__", type(value).__name__))
     try:
-        array = as_array(value, None)
-    except Exception:  # not numbers, or an object with a hostile __array__
-        return _short(value)
-    return _short(_rounded(array.tolist()) if array.dtype.kind in "biuf" else value)
+        return short(_rounded(numbers(value, _number)))
+    except Exception:  # not numbers, or a hostile object
+        return short(value)
 
 
 def show_case(case: dict[str, Any]) -> str:
@@ -25,32 +64,10 @@ def show_case(case: dict[str, Any]) -> str:
     return ", ".join(f"{key}={show_value(value)}" for key, value in case.items())
 
 
-def failure(error: BaseException, case: dict[str, Any], answer: Callable[..., Any], arguments: list[str]) -> str:
-    """Put an exception of the reader's function into words, with the line of the function that raised it."""
-    said = _plain(str(error))
-    if isinstance(error, TypeError) and not _accepts(answer, len(arguments)):
-        return f"your function can't be called with the arguments {', '.join(arguments)}: {said}."
-    name = type(error).__name__
-    return f"for {show_case(case)} your function raised {f'{name}: {said}' if said else name}{_place(error, answer)}."
-
-
-def _place(error: BaseException, answer: Callable[..., Any]) -> str:
-    """The line of the function, counted from its first, at which things went wrong."""
-    code = getattr(answer, "__code__", None)
-    if code is None:
-        return ""
-    here = [line - code.co_firstlineno for at, line in traceback.walk_tb(error.__traceback__) if at.f_code is code]
-    return f" (line {here[0] + 1} of your function)" if any(here[:1]) else ""
-
-
-def _accepts(answer: Callable[..., Any], count: int) -> bool:
-    try:
-        inspect.signature(answer).bind(*range(count))
-    except ValueError:  # a builtin without a signature
-        return True
-    except TypeError:
-        return False
-    return True
+def _number(value: Any) -> Any:
+    if isinstance(value, (bool, int, float)):
+        return value
+    raise TypeError(f"a {type(value).__name__}")
 
 
 def _rounded(value: Any) -> Any:
@@ -59,13 +76,16 @@ def _rounded(value: Any) -> Any:
     return float(f"{value:.6g}") + 0.0 if isinstance(value, float) else value
 
 
-def _short(value: Any, limit: int = 200) -> str:
+def short(value: Any, limit: int = 200) -> str:
+    """The text of any object, in one line."""
     try:
-        text = _plain(repr(value))
+        text = plain(repr(value))
     except Exception:
         text = f"a {type(value).__name__}"
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
-def _plain(text: str) -> str:
-    return re.sub(r"\s+", " ", re.sub(r" at 0x[0-9a-fA-F]+", "", text)).strip()
+def plain(text: str) -> str:
+    """A text in one line, without the addresses of objects."""
+    first, *more = text.split(" at 0x")
+    return " ".join((first + "".join(one.lstrip("0123456789abcdefABCDEF") for one in more)).split())

@@ -16,7 +16,7 @@ extensions = [
     *("tools.site.page_links", "tools.site.excerpts", "tools.site.discovery", "tools.site.moved", "tools.site.play"),
     *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "tools.site.api_reference"),
 ]
-exclude_patterns = ["_generated/*", "_build"]
+exclude_patterns = ["_generated/*", "_build", "data/*"]
 nb_execution_mode = "off"
 nb_merge_streams = True
 myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath", "smartquotes"]

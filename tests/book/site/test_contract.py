@@ -60,11 +60,12 @@ def test_front_matter_label_and_sections(path):
 def test_explorable_with_goals_and_a_pitfall_that_asserts(path):
     for cell in code_cells(path, "explorable"):
         last = ast.parse(cell).body[-1]
-        assert isinstance(last, ast.Expr) and isinstance(last.value, ast.Name), "the cell ends in the explorable's name"
-    shown = re.findall(r"^(\w+|live\(\w+\))\n```", section(path, "Explore"), re.MULTILINE)
+        assert isinstance(last, ast.Expr), "the cell ends in what it shows"
+        assert isinstance(last.value, ast.Name) or ast.unparse(last.value).startswith("play("), ast.unparse(last.value)
+    shown = re.findall(r"^(\w+|live\(\w+\)|play\(\"[\w-]+\"\))\n```", section(path, "Explore"), re.MULTILINE)
     goals = {one.name: one.goals for one in all_explorables().values()}
     slides = is_short(path) and "@interact(" in text_of(path)
-    assert slides or any(name.startswith("live(") or goals[name] for name in shown), "nothing is explored"
+    assert slides or any(name.startswith(("live(", "play(")) or goals[name] for name in shown), "nothing is explored"
     cells = code_cells(path, "pitfall")
     assert cells and all(any(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(cell))) for cell in cells)
 
@@ -87,9 +88,10 @@ def test_five_self_test_questions_with_reasons(path):
 
 def test_no_long_function_in_a_cell(path):
     for cell in code_cells(path):
+        most = 20 if "\ncheck(" in cell else 10  # a solution is plain Python, which the page runs
         for node in ast.walk(ast.parse(re.sub(r"^[%!].*$", "", cell, flags=re.MULTILINE))):
             if isinstance(node, (ast.FunctionDef, ast.Lambda)):
-                assert (node.end_lineno or 0) - node.lineno < 10, f"belongs in rankbook: {ast.unparse(node)[:60]}"
+                assert (node.end_lineno or 0) - node.lineno < most, f"belongs in rankbook: {ast.unparse(node)[:60]}"
 
 
 def test_no_placeholder_is_left(path):

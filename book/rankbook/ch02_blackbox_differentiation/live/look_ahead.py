@@ -59,7 +59,7 @@ def meetings(y, c):
 def lines(y, c, lam, crossings):
     """The scores along the arrow, and a ring where two cross."""
     slopes = ", ".join([f"{slope:.2f}" for slope in c])
-    marks = [line([(LEFT, LINES[0]), (LEFT, LINES[1])], "axis"), text(LEFT, 15, f"y + t c,  c = ({slopes})")]
+    marks = [line([(LEFT, LINES[0]), (LEFT, LINES[1])], "axis"), text(LEFT, 15, f"c = ({slopes})")]
     marks.append(
         polygon([(LEFT, LINES[0]), (across(lam), LINES[0]), (across(lam), STEPS[1]), (LEFT, STEPS[1])], "area")
     )

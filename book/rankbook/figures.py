@@ -7,6 +7,7 @@ and the directive ``{play}`` shows it on a page. `book/contributing/figures.md` 
 import base64
 import html
 import json
+import struct
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,9 +54,11 @@ def markup(name: str, source: str) -> str:
         f"<strong>{html.escape(part)}</strong>" if odd % 2 else html.escape(part)
         for odd, part in enumerate(caption.split("**"))
     )
+    width, height = struct.unpack(">II", (FOLDER / f"{name}.png").read_bytes()[16:24])  # of every PNG
     return (
         f'<figure class="play" id="figure-{name}" data-figure="{name}"><figcaption>{shown}</figcaption>'
-        f'<img class="play-still" src="{source}" alt="{html.escape(alt)}" loading="lazy"></figure>'
+        f'<img class="play-still" src="{source}" alt="{html.escape(alt)}" '
+        f'width="{width}" height="{height}" loading="lazy"></figure>'
     )
 
 

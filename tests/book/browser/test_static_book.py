@@ -31,31 +31,31 @@ def test_page(reader, name):
     assert not found, "\n".join(found)
 
 
-def test_without_scripts_every_explorable_is_a_picture(reader):
+def test_without_scripts_every_figure_to_move_is_a_picture(reader):
     """On every page that has one; the front page and every chapter have, but for short chapters, which have sliders."""
-    having = [name for name in walk.PAGES if 'class="explorable"' in (walk.HTML / name).read_text(encoding="utf-8")]
+    having = [
+        name
+        for name in walk.PAGES
+        if re.search('class="(explorable|play)"', (walk.HTML / name).read_text(encoding="utf-8"))
+    ]
     assert {name for name in walk.PAGES if re.match(r"index|chapters/(0|1[0-6])", name)} <= set(having)
     page = reader(having[0], java_script_enabled=False)
     for name in having:
         page.goto((walk.HTML / name).as_uri())
-        count = page.locator("figure.explorable").count()
-        assert page.locator("figure.explorable :is(img, svg.live):visible").count() == count > 0, name
-        assert not page.locator(".explorable-controls:visible").count(), name
+        count = page.locator("figure:is(.explorable, .play)").count()
+        assert page.locator("figure:is(.explorable, .play) :is(img, svg.live):visible").count() == count > 0, name
+        assert not page.locator(":is(.explorable-controls, .play-here):visible").count(), name
 
 
-def test_the_front_pages_items_are_above_the_fold_and_a_finger_moves_an_item_and_not_the_page(reader):
-    page = reader("index.html", has_touch=True)
-    figure = page.locator("figure.explorable[data-live]")
-    box, item = figure.bounding_box(), figure.locator("[data-handle='Item C']").bounding_box()
-    assert box["y"] + 0.6 * box["height"] < walk.SIZES["desk"]["height"]
-    x, y = item["x"] + item["width"] / 2, item["y"] + item["height"] / 2
-    before, finger = figure.get_attribute("data-state"), page.context.new_cdp_session(page)
-    way = [{"x": x - 9 * k, "y": y - 12 * k} for k in range(11)]  # upwards, too: the page would scroll
-    for kind, points in (("Start", way[:1]), *(("Move", [at]) for at in way[1:]), ("End", [])):
-        finger.send("Input.dispatchTouchEvent", {"type": f"touch{kind}", "touchPoints": points})
-    walk.until(page, "old => document.querySelector('[data-live]').dataset.state !== old", arg=before)
-    old, told = json.loads(before), json.loads(figure.get_attribute("data-state"))
-    assert [a != b for a, b in zip(old["scores"], told["scores"], strict=True)].index(True) == 2
+@pytest.mark.parametrize("window", [{"width": 1280, "height": 800}, {"width": 360, "height": 640}])
+def test_the_front_pages_figure_is_whole_in_the_window_and_a_finger_moves_its_slider_and_not_the_page(reader, window):
+    page = reader("index.html", has_touch=True, viewport=window)
+    figure, slider = page.locator("figure.play"), page.locator("figure.play input").bounding_box()
+    box = figure.bounding_box()
+    assert box["y"] >= 0 and box["y"] + box["height"] <= window["height"] and slider["width"] >= 280
+    before = json.loads(figure.get_attribute("data-state"))["lam"]
+    page.touchscreen.tap(slider["x"] + 0.9 * slider["width"], slider["y"] + slider["height"] / 2)
+    walk.until(page, "old => JSON.parse(document.querySelector('.play').dataset.state).lam > old", arg=before)
     assert page.evaluate("scrollY") == 0
 
 

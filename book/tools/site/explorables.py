@@ -182,6 +182,9 @@ class ExplorableDirective(SphinxDirective):
 
 def _add_scripts_of_frames(app: Any, page: str, template: str, context: dict[str, Any], *_: object) -> None:
     """A page fetches only what its own figures need."""
+    if "explorable" in context.get("body", ""):
+        app.add_css_file("live.css")
+        app.add_js_file("live.js")
     if _PLACE.search(context.get("body", "")):
         for script in ("roll.js", "ball.js", "pin.js"):
             app.add_js_file(script, priority=900, defer="defer")  # after kept.js
@@ -202,7 +205,5 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("live", ExplorableDirective)
     app.add_directive("play", ExplorableDirective)
     app.config.html_static_path.append(str(PAGE))
-    app.add_css_file("live.css")
-    app.add_js_file("live.js")
     app.connect("html-page-context", _add_scripts_of_frames)
     return {"parallel_read_safe": True}

@@ -54,7 +54,7 @@ def starter(names: list[str]) -> str:
 
 def _try(names: list[str]) -> nodes.raw:
     return _raw(
-        '<details class="play play-try" data-try><summary>Try it</summary>'
+        '<details class="code-box code-box-try" data-try><summary>Try it</summary>'
         f"<pre>{html.escape(starter(names))}</pre></details>"
     )
 
@@ -67,10 +67,10 @@ def put(app: Any, document: nodes.document, page: str) -> None:
         if cell.get("nb_element") == "cell_code" and "tag_exercise" in cell["classes"]:
             name = re.search(r'check\("(\w+)"', cell.astext())[1]  # type: ignore[index]
             runs, at = in_page(find(name)), parent.index(cell)
-            box = f'<div class="play" data-exercise="{name}">' if runs else '<div class="play">'
+            box = f'<div class="code-box" data-exercise="{name}">' if runs else '<div class="code-box">'
             last = at + 1 if at + 1 < len(parent) and "solution" in parent[at + 1].get("classes", []) else at
             parent.insert(last + 1, _raw("</div>"))
-            parent.insert(at, _raw(f'<p class="play-note">{LISTS if runs else NOTE}</p>'))
+            parent.insert(at, _raw(f'<p class="code-box-note">{LISTS if runs else NOTE}</p>'))
             parent.insert(at - 1, _raw(box))
             if runs:  # what the starter printed
                 cell[:] = [part for part in cell.children if part.get("nb_element") != "cell_code_output"]

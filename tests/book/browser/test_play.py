@@ -36,13 +36,13 @@ def folder(tmp_path_factory):
         shutil.copy(path, folder)
     (folder / "engine.js").write_text(script(), encoding="utf-8")
     box = (
-        '<div class="play" data-exercise="{}">'
+        '<div class="code-box" data-exercise="{}">'
         '<div class="tag_exercise"><div class="cell_input"><pre>{}</pre></div></div>'
         '<div class="solution"><pre>{}</pre></div></div>'
     )
     starters, solutions = cells("chapters", "exercise"), cells("solutions", "solution")
     boxes = [box.format(name, html.escape(starters[name]), html.escape(solutions[name])) for name in IN_PAGE]
-    example = '<div data-try class="play"><pre>from rankedu.reference import rank\nprint(rank([0.5, 0.9]))</pre></div>'
+    example = '<div data-try class="code-box"><pre>from rankedu.reference import rank\nprint(rank([0.5, 0.9]))</pre></div>'
     walk.written(folder, "page", ("play.css", "kept.js", "play.js"), "".join(boxes) + example)
     return folder
 
@@ -59,7 +59,7 @@ def answer(page, name, code=None):
         box.locator("textarea").fill(code)
     box.get_by_role("button", name="Check").click()
     walk.until(page, f"""() => document.querySelector('[data-exercise="{name}"]').dataset.verdict""")
-    return box.get_attribute("data-verdict"), box.locator(".play-said").inner_text()
+    return box.get_attribute("data-verdict"), box.locator(".code-box-said").inner_text()
 
 
 def table(name, values):
@@ -119,7 +119,7 @@ def test_what_the_reader_wrote_is_kept_and_errors_name_their_line(page):
     box = page.locator("[data-try]")
     box.get_by_role("button", name="Run").click()
     walk.until(page, "() => document.querySelector('[data-try]').dataset.verdict")
-    assert box.locator(".play-said").inner_text().strip() == "[2, 1]"
+    assert box.locator(".code-box-said").inner_text().strip() == "[2, 1]"
 
 
 def test_keyboard_hint_and_solution(page):
@@ -128,7 +128,7 @@ def test_keyboard_hint_and_solution(page):
     page.keyboard.press("Control+Enter")
     walk.until(page, "() => document.querySelector('[data-exercise]').dataset.verdict")
     box.get_by_role("button", name="Hint").click()
-    assert box.locator(".play-hints li").first.inner_text() == find(IN_PAGE[0]).statement
+    assert box.locator(".code-box-hints li").first.inner_text() == find(IN_PAGE[0]).statement
     assert not box.locator(".solution").is_visible()
     box.get_by_role("button", name="Solution").click()
     assert box.locator(".solution").is_visible()
@@ -143,7 +143,7 @@ def test_firefox_runs_the_page_too(folder):
     options.add_argument("-headless")
     with webdriver.Firefox(options=options) as browser:
         browser.get((folder / "page.html").as_uri())
-        browser.find_element("css selector", ".play-go").click()
+        browser.find_element("css selector", ".code-box-go").click()
         webdriver.support.wait.WebDriverWait(browser, 30).until(
             lambda one: one.find_element("css selector", "[data-exercise]").get_attribute("data-verdict")
         )

@@ -22,11 +22,11 @@
     const code = element("textarea", { spellcheck: false, autocapitalize: "off", value: storage.read(key) ?? starter });
     code.setAttribute("aria-label", label);
     code.rows = Math.max(4, code.value.split("\n").length + 1);
-    const answer = element("pre", { className: "play-said" });
+    const answer = element("pre", { className: "code-box-said" });
     answer.setAttribute("role", "status");
-    const go = element("button", { type: "button", textContent: name ? "Check" : "Run", className: "play-go", title: "Ctrl+Enter" });
+    const go = element("button", { type: "button", textContent: name ? "Check" : "Run", className: "code-box-go", title: "Ctrl+Enter" });
     const halt = element("button", { type: "button", textContent: "Stop", hidden: true, onclick: () => window.play.stop() });
-    const buttons = element("div", { className: "play-buttons" }, go, halt);
+    const buttons = element("div", { className: "code-box-buttons" }, go, halt);
     const earlier = [...editors];
     if (name) editors.push(code);
 
@@ -69,7 +69,7 @@
       halt.hidden = true;
     };
     if (name) {
-      const hints = element("ol", { className: "play-hints" });
+      const hints = element("ol", { className: "code-box-hints" });
       const more = element("button", { type: "button", textContent: "Hint" });
       more.onclick = async () => {
         await load();

@@ -53,7 +53,6 @@ html_static_path = ["_static"]
 templates_path = ["_templates"]
 html_css_files = ["book.css", "api.css", "predict.css", "path.css", "questions.css", "pin.css"]
 html_js_files = [
-    "explorable.js",
     ("comforts.js", {"defer": "defer"}),
     ("formulas.js", {"defer": "defer"}),
     ("kept.js", {"defer": "defer"}),  # what the scripts below share

@@ -185,6 +185,7 @@ def _add_scripts_of_frames(app: Any, page: str, template: str, context: dict[str
     if "explorable" in context.get("body", ""):
         app.add_css_file("live.css")
         app.add_js_file("live.js")
+        app.add_js_file("explorable.js")
     if _PLACE.search(context.get("body", "")):
         for script in ("roll.js", "ball.js", "pin.js"):
             app.add_js_file(script, priority=900, defer="defer")  # after kept.js

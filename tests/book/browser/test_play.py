@@ -42,7 +42,9 @@ def folder(tmp_path_factory):
     )
     starters, solutions = cells("chapters", "exercise"), cells("solutions", "solution")
     boxes = [box.format(name, html.escape(starters[name]), html.escape(solutions[name])) for name in IN_PAGE]
-    example = '<div data-try class="code-box"><pre>from rankedu.reference import rank\nprint(rank([0.5, 0.9]))</pre></div>'
+    example = (
+        '<div data-try class="code-box"><pre>from rankedu.reference import rank\nprint(rank([0.5, 0.9]))</pre></div>'
+    )
     walk.written(folder, "page", ("play.css", "kept.js", "play.js"), "".join(boxes) + example)
     return folder
 

@@ -61,8 +61,9 @@ lint: $(VENV)/.has-test
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 
-# The chapters are executed, and what they print is compared with what is committed: first of all, while a fresh environment holds what `lab` brings and nothing else but nbval. The kernels run as on an
-# old processor and with two threads, the notebooks were made with one: a digit that hangs on either is found here.
+# The chapters are executed, and what they print is compared with what is committed: first of all, while a fresh
+# environment holds what `lab` brings and nothing else but nbval. The kernels run as on an old processor and with two
+# threads, the notebooks were made with one: a digit that hangs on either is found here.
 validate: export OMP_NUM_THREADS = 2
 validate: export OMP_WAIT_POLICY = passive
 validate: export RANKEDU_DATA = $(CURDIR)/book/_build/validated

@@ -18,7 +18,7 @@ RELATIVE = 1e-5
 #: As in the committed notebooks, sliders show one picture.
 os.environ["RANKEDU_EXPLORABLES"] = "static"
 #: What is not compared: a picture that a prediction holds back, and the file name that a kernel gives to a cell.
-_OTHER = re.compile(r"(?<=data:image/png;base64,)[^\"]*|/[^\s\"]*/ipykernel_\d+/\d+\.py")
+_OTHER = re.compile(r"(?<=data:image/png;base64,)[^\"]*|(?:/[^\s\"]*/ipykernel_\d+/\d+|\bcell)\.py")
 _NUMBER = re.compile(r"[-−+]?\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)")
 
 

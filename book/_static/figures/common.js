@@ -53,9 +53,7 @@ rankbook.ui = (() => {
       wanted = 0;
       const width = stage.clientWidth;
       if (!width) return;
-      const begun = performance.now();
       seenWords.textContent = words = draw(state, width);
-      (here.times ??= []).push(performance.now() - begun);
       el.dataset.state = JSON.stringify({ ...state, ...shown(state) });
       listeners.forEach((listener) => listener());
     }

@@ -11,6 +11,7 @@ where only the text differs, and executes the rest on all cores; `execute NN …
 import argparse
 import json
 import os
+import re
 import sys
 import tempfile
 import time
@@ -197,6 +198,9 @@ def write(book: NotebookNode, path: Path) -> None:
     """Write atomically, with cell ids that depend on the position alone."""
     for number, cell in enumerate(book.cells):
         cell["id"] = f"cell-{number:03d}"
+        if "outputs" in cell:  # a warning names the file of a cell, which has another path on each machine
+            named = re.sub(r"/[^\s\"]*/ipykernel_\d+/\d+\.py", "cell.py", json.dumps(cell.outputs))
+            cell.outputs = [nbformat.from_dict(one) for one in json.loads(named)]
     book.metadata.pop("widgets", None)  # sliders without a kernel; a page of the book would ask the network for their script
     if formats := book.metadata.get("jupytext", {}).get("formats"):
         book.metadata["jupytext"] = {"formats": formats}  # all that jupytext keeps in a notebook

@@ -3,7 +3,6 @@
 import json
 import math
 import random
-import statistics
 
 import pytest
 import walk
@@ -146,16 +145,3 @@ def test_the_average_precision_is_that_of_the_list_that_was_dragged(shown):
     found = state(page)
     assert found["scores"][4] == max(found["scores"])
     assert found["average_precision"] == pytest.approx(reference.average_precision(found["scores"], found["relevance"]))
-
-
-@EACH
-def test_how_long_a_move_takes_is_measured(shown, name, record_property):
-    page = shown(name, reduced_motion="no-preference")
-    page.evaluate("document.querySelector('.play').play.times.length = 0")
-    for key in ("ArrowRight", "ArrowLeft") * 10:
-        page.locator(".play input, .play-handle").first.press(key)
-        page.wait_for_timeout(30)
-    times = page.evaluate("document.querySelector('.play').play.times")
-    assert len(times) > 10
-    record_property("median_ms", statistics.median(times))
-    print(f"{name}: {statistics.median(times):.1f} ms")

@@ -134,18 +134,3 @@ def test_keyboard_hint_and_solution(page):
     assert not box.locator(".solution").is_visible()
     box.get_by_role("button", name="Solution").click()
     assert box.locator(".solution").is_visible()
-
-
-def test_firefox_runs_the_page_too(folder):
-    if shutil.which("firefox-esr") is None:
-        pytest.skip("No Firefox on this machine (apt-get install firefox-esr)")
-    from selenium import webdriver  # drives Debian's Firefox, which playwright cannot
-
-    options = webdriver.FirefoxOptions()
-    options.add_argument("-headless")
-    with webdriver.Firefox(options=options) as browser:
-        browser.get((folder / "page.html").as_uri())
-        browser.find_element("css selector", ".code-box-go").click()
-        webdriver.support.wait.WebDriverWait(browser, 30).until(
-            lambda one: one.find_element("css selector", "[data-exercise]").get_attribute("data-verdict")
-        )

@@ -88,10 +88,9 @@ def test_five_self_test_questions_with_reasons(path):
 
 def test_no_long_function_in_a_cell(path):
     for cell in code_cells(path):
-        most = 20 if "\ncheck(" in cell else 10  # a solution is plain Python, which the page runs
         for node in ast.walk(ast.parse(re.sub(r"^[%!].*$", "", cell, flags=re.MULTILINE))):
             if isinstance(node, (ast.FunctionDef, ast.Lambda)):
-                assert (node.end_lineno or 0) - node.lineno < most, f"belongs in rankbook: {ast.unparse(node)[:60]}"
+                assert (node.end_lineno or 0) - node.lineno < 10, f"belongs in rankbook: {ast.unparse(node)[:60]}"
 
 
 def test_no_placeholder_is_left(path):

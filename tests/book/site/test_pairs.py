@@ -142,3 +142,8 @@ def test_the_last_digits_are_the_processors_and_what_means_something_else_is_not
     assert {found: comparison.settled(found, committed) for found, committed in SAME.items()} == SAME
     for found, committed in OTHER.items():
         assert comparison.settled(found, committed) != committed, found
+
+
+def test_no_notebook_names_a_file_of_the_machine_that_executed_it():
+    notebooks = list(pairs.pairs().values())
+    assert notebooks and [one.name for one in notebooks if "ipykernel_" in one.read_text(encoding="utf-8")] == []

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import yaml
 
-from ranklab.runs.folders import find_lab, find_labs, read_preset
-from ranklab.runs.parameters import read_parameters
-from ranklab.runs.records import flatten
-from ranklab.runs.results import load_result
-from ranklab.training import pick_device
+from rankedu_lab.runs.folders import find_lab, find_labs, read_preset
+from rankedu_lab.runs.parameters import read_parameters
+from rankedu_lab.runs.records import flatten
+from rankedu_lab.runs.results import load_result
+from rankedu_lab.training import pick_device
 
 #: Metrics of these names say how long something took, and are not compared.
 TIMES = ("seconds", "share")

@@ -27,11 +27,11 @@ import torch
 from torch import Tensor, nn
 
 from rankedu.metrics import evaluate_retrieval
-from ranklab.datasets import UnicodeGlyphs, augment, held_out
-from ranklab.methods import make_loss, parse_settings
-from ranklab.models.build import build
-from ranklab.training.retrieval import embed
-from ranklab.training.samplers import ClassBalancedSampler
+from rankedu_lab.datasets import UnicodeGlyphs, augment, held_out
+from rankedu_lab.methods import make_loss, parse_settings
+from rankedu_lab.models.build import build
+from rankedu_lab.training.retrieval import embed
+from rankedu_lab.training.samplers import ClassBalancedSampler
 
 HERE = Path(__file__).resolve().parent
 #: The networks that the earlier searches chose, with their settings; `records/README.md` explains the fields.

@@ -9,20 +9,20 @@ from typing import Any
 
 #: Where modules, which end in "/", and names went, in a checkout of the book.
 _HOMES = {
-    "from rankbook.ch03_ranking_is_a_solver.all_permutations": "proofs.rearrangement.exhaustive",
-    "from rankbook.ch03_ranking_is_a_solver.lemma": "proofs.rearrangement.two_element_lemma",
-    "from rankbook.ch07_recall_loss.weights": "proofs.recall_weights.asymptotics",
-    "from rankbook.kit.known_rankers": "rankers.registry/ rankers.RANKERS rankers.Strength rankers.register",
-    "from rankbook.kit.landscapes": "landscapes/",
-    "from rankbook.kit.solvers": "solvers/",
-    "from ranklab.contestants": "losses.CSLLoss losses.SpearmanLoss",
-    "from ranklab.contestants.csl": "losses.csl/",
-    "from ranklab.contestants.spearman": "losses.spearman/",
-    "from ranklab.detections": "losses.OnProposals metrics.DetectionMatches metrics.box_iou "
+    "from rankedu_book.ch03_ranking_is_a_solver.all_permutations": "proofs.rearrangement.exhaustive",
+    "from rankedu_book.ch03_ranking_is_a_solver.lemma": "proofs.rearrangement.two_element_lemma",
+    "from rankedu_book.ch07_recall_loss.weights": "proofs.recall_weights.asymptotics",
+    "from rankedu_book.kit.known_rankers": "rankers.registry/ rankers.RANKERS rankers.Strength rankers.register",
+    "from rankedu_book.kit.landscapes": "landscapes/",
+    "from rankedu_book.kit.solvers": "solvers/",
+    "from rankedu_lab.contestants": "losses.CSLLoss losses.SpearmanLoss",
+    "from rankedu_lab.contestants.csl": "losses.csl/",
+    "from rankedu_lab.contestants.spearman": "losses.spearman/",
+    "from rankedu_lab.detections": "losses.OnProposals metrics.DetectionMatches metrics.box_iou "
     "metrics.evaluate_detections metrics.match_detections",
-    "from ranklab.detections.boxes": "metrics.boxes/",
-    "from ranklab.detections.matching": "metrics.detection/",
-    "from ranklab.detections.on_proposals": "losses.on_proposals/",
+    "from rankedu_lab.detections.boxes": "metrics.boxes/",
+    "from rankedu_lab.detections.matching": "metrics.detection/",
+    "from rankedu_lab.detections.on_proposals": "losses.on_proposals/",
 }
 #: Where a module or a name was → the statement that imports it now.
 MOVED = {

@@ -297,7 +297,8 @@ def check_k(k: int) -> int:
 def warn_caller(message: str, category: type[Warning]) -> None:
     """Warn whoever called this package or the lab, be it through torch's modules or past its compiler."""
     level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(("rankedu", "ranklab", "torch")):
+    passed = ("rankedu", "rankedu_lab", "torch")
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in passed:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ranklab.runs.code import CHECKOUT, PACKAGES, closure
+from rankedu_lab.runs.code import CHECKOUT, PACKAGES, closure
 
 TESTS = CHECKOUT / "tests"
 WHOLE_BOOK = {TESTS / "book" / "site", TESTS / "book" / "browser"}
-EXAMPLES = {CHECKOUT / "rankedu", CHECKOUT / "lab", CHECKOUT / "book" / "rankbook"}
+EXAMPLES = {CHECKOUT / "rankedu", CHECKOUT / "lab", CHECKOUT / "book" / "rankedu_book"}
 CONFTESTS = set(TESTS.rglob("conftest.py"))
 
 

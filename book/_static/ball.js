@@ -1,5 +1,5 @@
 /* A ball on the map of an explorable's frames: the reader puts it down, and it rolls by the directions that were kept
-   with each frame (book/rankbook/kit/explorable/grounds.py), as roll.js tells. They are fetched when the ball is first touched.
+   with each frame (book/rankedu_book/kit/explorable/grounds.py), as roll.js tells. They are fetched when the ball is first touched.
    Without scripts the map is a picture. */
 "use strict";
 

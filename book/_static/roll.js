@@ -1,4 +1,4 @@
-/* How a ball rolls on a map that was kept with a picture (book/rankbook/kit/explorable/grounds.py), in the pages and in
+/* How a ball rolls on a map that was kept with a picture (book/rankedu_book/kit/explorable/grounds.py), in the pages and in
    JupyterLab alike: at each step the same short way down. */
 "use strict";
 

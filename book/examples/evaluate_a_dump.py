@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from rankedu.metrics import evaluate_retrieval
-from ranklab.datasets import UnicodeGlyphs, augment
+from rankedu_lab.datasets import UnicodeGlyphs, augment
 
 # One row a picture, and beside it the labels from root to leaf.
 glyphs = UnicodeGlyphs("test")

@@ -12,9 +12,9 @@ from rankedu.losses import OnEmbeddings, RecallLoss
 from rankedu.memory import EmbeddingMemory
 from rankedu.metrics import evaluate_retrieval
 from rankedu.rankers import BlackboxRanker
-from ranklab.datasets import UnicodeGlyphs, augment
-from ranklab.models import ConvNet
-from ranklab.training import ClassBalancedSampler
+from rankedu_lab.datasets import UnicodeGlyphs, augment
+from rankedu_lab.models import ConvNet
+from rankedu_lab.training import ClassBalancedSampler
 
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 200
 torch.manual_seed(0)

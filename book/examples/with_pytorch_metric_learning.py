@@ -14,8 +14,8 @@ from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
 from pytorch_metric_learning.utils.inference import CustomKNN
 
 from rankedu.losses import OnEmbeddings, ROADMAPLoss
-from ranklab.datasets import UnicodeGlyphs, augment
-from ranklab.models import ConvNet
+from rankedu_lab.datasets import UnicodeGlyphs, augment
+from rankedu_lab.models import ConvNet
 
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 150
 torch.manual_seed(0)

@@ -8,9 +8,9 @@ import re
 from functools import cache
 from pathlib import Path
 
-from ranklab.runs import code
-from ranklab.runs.code import CHECKOUT as ROOT
-from ranklab.runs.code import hashed
+from rankedu_lab.runs import code
+from rankedu_lab.runs.code import CHECKOUT as ROOT
+from rankedu_lab.runs.code import hashed
 
 #: Libraries whose version shapes what a cell prints or draws.
 LIBRARIES = {

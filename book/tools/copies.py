@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from ranklab.runs.code import CHECKOUT, hashed
-from ranklab.runs.results import write_json
+from rankedu_lab.runs.code import CHECKOUT, hashed
+from rankedu_lab.runs.results import write_json
 
 #: What is copied, as patterns of the repository.
 COPIED = ("notebooks/**/*.ipynb", "notebooks/labs/presets/**/*.yaml", "book/*.md", "jupytext.toml")

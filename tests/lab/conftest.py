@@ -3,7 +3,7 @@
 import drawn
 import pytest
 
-from ranklab.datasets import UnicodeGlyphs
+from rankedu_lab.datasets import UnicodeGlyphs
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ranklab import claims
+from rankedu_lab import claims
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Files of rules, where they were before, and the tables of the runs that they are about.

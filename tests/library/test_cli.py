@@ -63,7 +63,7 @@ def test_what_is_heavy_is_imported_where_it_is_needed():
         sys.modules["typer"] = None
         import rankedu.losses.on_embeddings, rankedu.metrics.retrieval, rankedu.memory, rankedu.reference
         from rankedu.proofs import hierarchical, rearrangement, recall_weights
-        import rankbook.kit.check, torch
+        import rankedu_book.kit.check, torch
         rankedu.losses.SmoothAPLoss()(torch.rand(4), torch.tensor([True, False, False, True]))
         assert "torch._dynamo" not in sys.modules, "the compiler"
     """

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import rankedu
 from rankedu import hierarchy, losses, metrics, rankers, reference
-from ranklab.contestants import ProjectionRanker
+from rankedu_lab.contestants import ProjectionRanker
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 #: Few numbers, so that they tie.

@@ -42,7 +42,7 @@ def offer(head, block, *, before):
 @pytest.fixture
 def copy(tmp_path):
     """The library, its tests and the site's tools, to be edited."""
-    for part in ("rankedu", "tests/library", "tests/shared", "book/rankbook", "book/tools"):
+    for part in ("rankedu", "tests/library", "tests/shared", "book/rankedu_book", "book/tools"):
         shutil.copytree(ROOT / part, tmp_path / part, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "tests" / "conftest.py", tmp_path / "tests")
     return tmp_path
@@ -78,7 +78,7 @@ def test_a_loss_that_is_added_has_every_test_of_a_loss(copy):
 
 def test_a_ranker_that_is_added_has_every_test_of_a_ranker(copy):
     file, head = "rankedu/rankers/noise.py", "rankedu/rankers/__init__.py"
-    table = "book/rankbook/kit/known_rankers.py"
+    table = "book/rankedu_book/kit/known_rankers.py"
     for new in (file, "tests/library/rankers/test_noise.py"):
         (copy / new).write_text(block_after("ranker", f"`{new}`:"), encoding="utf-8")
     known = (

@@ -1,7 +1,7 @@
 """Every loss and every metric, with its definition: whatever must hold for all of them reads these tables.
 
 A loss of scores is one entry of `LOSSES`, a metric of one query one of `METRICS`, and every property comes with it.
-What a loss does not keep stands in `breaks`, with the reason. Rankers have theirs in `rankbook.kit.known_rankers`.
+What a loss does not keep stands in `breaks`, with the reason. Rankers have theirs in `rankedu_book.kit.known_rankers`.
 """
 
 import math
@@ -19,8 +19,8 @@ from rankedu import losses, metrics, reference
 from rankedu.losses import NoPositivesWarning
 from rankedu.metrics import UndefinedMetricWarning
 from rankedu.rankers import BlackboxRanker, HistogramRanker, IdentityRanker, InfimumStep, SigmoidRanker, SupremumRanker
-from ranklab.contestants import APSVMLoss, CSLLoss, ErrorDrivenAPLoss, ProjectionRanker, SpearmanLoss
-from ranklab.detections import OnProposals
+from rankedu_lab.contestants import APSVMLoss, CSLLoss, ErrorDrivenAPLoss, ProjectionRanker, SpearmanLoss
+from rankedu_lab.detections import OnProposals
 
 #: What a loss keeps, unless it `breaks` it with a reason.
 PROMISES = {

@@ -3,7 +3,7 @@
 import nbformat
 from tools.notebooks import pairs
 
-from rankbook.kit.predict import held
+from rankedu_book.kit.predict import held
 
 
 def shown(notebook: str, source: str) -> str:

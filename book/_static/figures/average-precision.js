@@ -1,9 +1,9 @@
 /* A list to drag: the precision at each relevant item as steps, and AP as their mean. */
 "use strict";
 
-globalThis.rankbook ??= { figures: {} };
+globalThis.rankedu ??= { figures: {} };
 
-rankbook.figures["average-precision"] = ({ el, model, ranks, ui }) => {
+rankedu.figures["average-precision"] = ({ el, model, ranks, ui }) => {
   const NAMES = "ABCDEFGH";
   const start = { scores: [0.92, 0.81, 0.7, 0.58, 0.47, 0.36, 0.22, 0.1], relevance: [0, 1, 0, 1, 1, 0, 0, 0] };
   const n = NAMES.length;

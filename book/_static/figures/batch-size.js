@@ -1,9 +1,9 @@
 /* Batches drawn from 1,024 items: the histogram of their mAP grows, and stands beside the truth. */
 "use strict";
 
-globalThis.rankbook ??= { figures: {} };
+globalThis.rankedu ??= { figures: {} };
 
-rankbook.figures["batch-size"] = ({ el, model, ranks, ui }) => {
+rankedu.figures["batch-size"] = ({ el, model, ranks, ui }) => {
   const [CLASSES, EACH, WIDE, NOISE, DRAWS, BINS] = [64, 16, 12, 0.26, 400, 40];
   const items = CLASSES * EACH;
 

@@ -1,10 +1,10 @@
 /* What all figures have in common: sliders, handles, the state (on the element, in the address, in the model), a polite
-   voice, the theme, motion. A figure is `rankbook.figures[name] = ({ el, model, ranks, ui }) => …` in its own file. */
+   voice, the theme, motion. A figure is `rankedu.figures[name] = ({ el, model, ranks, ui }) => …` in its own file. */
 "use strict";
 
-globalThis.rankbook ??= { figures: {} };
+globalThis.rankedu ??= { figures: {} };
 
-rankbook.ui = (() => {
+rankedu.ui = (() => {
   const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
   const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
   const inside = (text) => String(text).replace(/[&<>"]/g, (one) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[one]);
@@ -263,7 +263,7 @@ rankbook.ui = (() => {
 
   /** Start all figures of a page, each by the function of its name. */
   function start() {
-    const { ranks, ui, figures } = rankbook;
+    const { ranks, ui, figures } = rankedu;
     document.querySelectorAll("figure.play").forEach((el) => {
       figures[el.dataset.figure]?.({ el, model: null, ranks, ui });
     });
@@ -273,6 +273,6 @@ rankbook.ui = (() => {
 })();
 
 if (document.querySelector("figure.play")) {
-  if (document.readyState === "complete") rankbook.ui.start();
-  else document.addEventListener("DOMContentLoaded", rankbook.ui.start);
+  if (document.readyState === "complete") rankedu.ui.start();
+  else document.addEventListener("DOMContentLoaded", rankedu.ui.start);
 }

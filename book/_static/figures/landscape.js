@@ -2,9 +2,9 @@
    down the gradient of Algorithm 1. λ → 0 is the loss itself, a staircase without a slope. */
 "use strict";
 
-globalThis.rankbook ??= { figures: {} };
+globalThis.rankedu ??= { figures: {} };
 
-rankbook.figures.landscape = ({ el, model, ranks, ui }) => {
+rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
   const WEIGHTS = [0.3, 0.1, -0.25, -0.3, 0.2, -0.05]; // c: by how much the loss wants each rank small
   const HOME = [0.55, 0.1, -0.5, -0.55, 0.45, -0.05];
   const AXES = [[0.55, -0.65, -0.5, 0.9, -0.6, 0.35], [-0.5, 0.55, -0.9, 0.35, 0.75, -0.45]];

@@ -2,9 +2,9 @@
    tests/book/browser/test_figures.py compares each with Python on random input. Lists in, lists or numbers out. */
 "use strict";
 
-globalThis.rankbook ??= { figures: {} };
+globalThis.rankedu ??= { figures: {} };
 
-rankbook.ranks = (() => {
+rankedu.ranks = (() => {
   const sum = (values) => values.reduce((total, value) => total + value, 0);
   const mean = (values) => (values.length ? sum(values) / values.length : NaN);
 

@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tools.notebooks.pairs import ROOT
 
-from rankbook.kit.check import find
+from rankedu_book.kit.check import find
 from rankedu.files import written
 
 STARTERS, SOLUTIONS = Path("notebooks/exercises"), Path("notebooks/solutions")

@@ -29,7 +29,7 @@ from tools.closure import ROOT, closure, pins
 from tools.site import cores, form
 
 from rankedu.files import written
-from ranklab.runs.code import hashed
+from rankedu_lab.runs.code import hashed
 
 #: Seconds after which a cell is said to hang. The longest takes 45 s on a quiet machine, and took over 120 on a busy one.
 CELL_TIMEOUT = 900
@@ -62,7 +62,7 @@ def made_from(text: Path, book: NotebookNode) -> dict[str, str]:
     """What the outputs depend on: the cells of code, and everything that these import and read."""
     files = {text}
     if text.parent.name == "solutions":  # `check` finds the exercises of the chapter by its name
-        files |= set((ROOT / "book" / "rankbook" / f"ch{text.stem}").glob("exercises.py"))
+        files |= set((ROOT / "book" / "rankedu_book" / f"ch{text.stem}").glob("exercises.py"))
     return {"cells": hashed([], json.dumps(_as_run(book))), "package": hashed(closure(*files) - {text}, pins())}
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import yaml
 
-from rankbook.kit import style
-from ranklab import claims
-from ranklab.claims import CONTRADICTED, OPEN, SMALL, SUPPORTED, Long, Result
+from rankedu_book.kit import style
+from rankedu_lab import claims
+from rankedu_lab.claims import CONTRADICTED, OPEN, SMALL, SUPPORTED, Long, Result
 from tools.results.papers import markdown
 from tools.results.pictures import show
 

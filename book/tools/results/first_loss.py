@@ -21,14 +21,14 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from rankbook.kit.compare import interval
 from rankedu.files import written
 from rankedu.losses import APLoss, FastAPLoss, OnEmbeddings, RecallLoss, ROADMAPLoss, SmoothAPLoss
 from rankedu.metrics import evaluate_retrieval
 from rankedu.rankers import BlackboxRanker, NoStepWarning
-from ranklab.contestants import baseline
-from ranklab.datasets import UnicodeGlyphs
-from ranklab.training.samplers import ClassBalancedSampler
+from rankedu_book.kit.compare import interval
+from rankedu_lab.contestants import baseline
+from rankedu_lab.datasets import UnicodeGlyphs
+from rankedu_lab.training.samplers import ClassBalancedSampler
 
 RECORD = Path(__file__).resolve().parents[2] / "data" / "first_loss.json"
 PAGE = RECORD.parents[1] / "use-it.md"

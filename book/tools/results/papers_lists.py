@@ -6,11 +6,11 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rankbook.ch14_happier.study import arms, recorded
-from ranklab.methods import METHODS
-from ranklab.runs.records import Record
-from ranklab.runs.selection import chosen
-from ranklab.runs.summaries import Value, summarise, value_of
+from rankedu_book.ch14_happier.study import arms, recorded
+from rankedu_lab.methods import METHODS
+from rankedu_lab.runs.records import Record
+from rankedu_lab.runs.selection import chosen
+from rankedu_lab.runs.summaries import Value, summarise, value_of
 from tools.results.papers import DATA, deciding, markdown, preset, sweeps
 
 #: The preset of the lab `retrieval` that trains longer than the runs of the tables.

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import torch
 
 from rankedu.metrics import spearman
-from ranklab.runs.records import Record, collect_runs
-from ranklab.runs.summaries import Row, Value, best
+from rankedu_lab.runs.records import Record, collect_runs
+from rankedu_lab.runs.summaries import Row, Value, best
 from tools.results.papers import RUNS, Parameters, Table, find, tables
 from tools.results.papers_lists import all_sweeps, figure_4, mini_batches, origin, severity, whole_preset
 from tools.results.papers_speed import blocks as speed_blocks

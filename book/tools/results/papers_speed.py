@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ranklab.experiments.speed import tables
-from ranklab.experiments.speed.contestants import OURS
-from ranklab.runs.records import Record
-from ranklab.runs.selection import chosen
+from rankedu_lab.experiments.speed import tables
+from rankedu_lab.experiments.speed.contestants import OURS
+from rankedu_lab.runs.records import Record
+from rankedu_lab.runs.selection import chosen
 from tools.results.papers import DATA, markdown, preset, read
 from tools.results.papers_lists import revision
 

@@ -16,17 +16,17 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from rankbook.kit import style
-from rankbook.lab_detection import figures as detections
-from rankbook.lab_hierarchical_retrieval import figures as hierarchical_retrieval
-from rankbook.lab_retrieval import figures as retrieval
-from rankbook.lab_retrieval import study
 from rankedu.metrics import average_precision
-from ranklab.experiments.detection import DEFAULTS, LOSSES
-from ranklab.experiments.detection_data import Findings, halves
-from ranklab.experiments.detection_data import open_data as open_scenes
-from ranklab.experiments.retrieval_data import Data, embed_all, open_data
-from ranklab.models import build
+from rankedu_book.kit import style
+from rankedu_book.lab_detection import figures as detections
+from rankedu_book.lab_hierarchical_retrieval import figures as hierarchical_retrieval
+from rankedu_book.lab_retrieval import figures as retrieval
+from rankedu_book.lab_retrieval import study
+from rankedu_lab.experiments.detection import DEFAULTS, LOSSES
+from rankedu_lab.experiments.detection_data import Findings, halves
+from rankedu_lab.experiments.detection_data import open_data as open_scenes
+from rankedu_lab.experiments.retrieval_data import Data, embed_all, open_data
+from rankedu_lab.models import build
 from tools.results.papers import DATA, find_run, find_sweep
 
 FOLDER = DATA / "pictures"

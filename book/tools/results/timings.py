@@ -15,8 +15,8 @@ from typing import Any
 
 import jupytext
 
-from ranklab.experiments.speed.timing import processor
-from ranklab.runs.results import write_json
+from rankedu_lab.experiments.speed.timing import processor
+from rankedu_lab.runs.results import write_json
 from tools.notebooks import pairs
 
 KEPT = pairs.ROOT / "book" / "data" / "timings.json"

@@ -29,10 +29,10 @@ class Page(NamedTuple):
 
 
 PROOFS = tuple(f"rankedu.proofs.{name}" for name in importlib.import_module("rankedu.proofs").__all__)
-DATASETS = tuple(f"ranklab.datasets.{name}" for name in ("files", "published", "rendering", "transforms"))
-TRAINING = tuple(f"ranklab.training.{name}" for name in ("distributed", "large_batch", "loading", "retrieval"))
+DATASETS = tuple(f"rankedu_lab.datasets.{name}" for name in ("files", "published", "rendering", "transforms"))
+TRAINING = tuple(f"rankedu_lab.training.{name}" for name in ("distributed", "large_batch", "loading", "retrieval"))
 EXPERIMENTS = tuple(
-    f"ranklab.experiments.{name}"
+    f"rankedu_lab.experiments.{name}"
     for name in ("retrieval", "hierarchical_retrieval", "detection", "minibatch_statistics", "sodeep")
 )
 #: The pages in their order, by the name of the file.
@@ -46,15 +46,15 @@ PAGES = {
     "memory": Page("Memories", ("rankedu.memory",)),
     "proofs": Page("Proofs", ("rankedu.proofs", *PROOFS)),
     "checks": Page("Checks, files and extras", ("rankedu.checks", "rankedu.files", "rankedu.extras")),
-    "contestants": Page("Contestants", ("ranklab.contestants",)),
-    "detections": Page("Detections", ("ranklab.detections",)),
-    "datasets": Page("Data sets", ("ranklab.datasets", *DATASETS)),
-    "models": Page("Models", ("ranklab.models",)),
-    "training": Page("Training", ("ranklab.training", *TRAINING)),
-    "labs": Page("Labs", ("ranklab.runs", "ranklab.methods", *EXPERIMENTS, "ranklab.runs.clusters")),
-    "solvers": Page("Solvers", ("rankbook.kit.solvers",)),
-    "landscapes": Page("Landscapes", ("rankbook.kit.landscapes",)),
-    "exercises": Page("Exercises", ("rankbook.kit.check",)),
+    "contestants": Page("Contestants", ("rankedu_lab.contestants",)),
+    "detections": Page("Detections", ("rankedu_lab.detections",)),
+    "datasets": Page("Data sets", ("rankedu_lab.datasets", *DATASETS)),
+    "models": Page("Models", ("rankedu_lab.models",)),
+    "training": Page("Training", ("rankedu_lab.training", *TRAINING)),
+    "labs": Page("Labs", ("rankedu_lab.runs", "rankedu_lab.methods", *EXPERIMENTS, "rankedu_lab.runs.clusters")),
+    "solvers": Page("Solvers", ("rankedu_book.kit.solvers",)),
+    "landscapes": Page("Landscapes", ("rankedu_book.kit.landscapes",)),
+    "exercises": Page("Exercises", ("rankedu_book.kit.check",)),
 }
 
 
@@ -139,10 +139,10 @@ def restore(app: Any, what: str, name: str, thing: Any, options: Any, lines: lis
 
 
 def find_in_package(app: Any, env: Any, node: Any, contnode: Any) -> Any:
-    """A name that a module uses and its package offers: `find_labs` in `ranklab.runs.folders`."""
+    """A name that a module uses and its package offers: `find_labs` in `rankedu_lab.runs.folders`."""
     module, domain = node.get("py:module") or "", env.get_domain("py")
     name = f"{module.rpartition('.')[0]}.{node.get('reftarget', '')}"
-    if not module.startswith(("rankedu.", "ranklab.", "rankbook.")) or name not in domain.objects:
+    if not module.startswith(("rankedu.", "rankedu_lab.", "rankedu_book.")) or name not in domain.objects:
         return None
     found = domain.objects[name]
     return make_refnode(app.builder, node["refdoc"], found.docname, found.node_id, contnode, name)

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from rankbook.ch12_surrogates_side_by_side.figures import every_landscape
-from rankbook.kit import style
-from rankbook.kit.known_rankers import PROMISES, RANKERS
-from ranklab import CHECKOUT
+from rankedu_book.ch12_surrogates_side_by_side.figures import every_landscape
+from rankedu_book.kit import style
+from rankedu_book.kit.known_rankers import PROMISES, RANKERS
+from rankedu_lab import CHECKOUT
 from tools.site.templates import filled
 
 #: Of the picture: the height of a row, its width, and the space between two boxes.

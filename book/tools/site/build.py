@@ -19,8 +19,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from rankbook.kit.explorable import Explorable, all_explorables
-from ranklab.runs.code import files_of, hashed
+from rankedu_book.kit.explorable import Explorable, all_explorables
+from rankedu_lab.runs.code import files_of, hashed
 from tools.closure import ROOT, fingerprint
 from tools.notebooks import pairs
 from tools.site import api_reference, cores, diet, explorables, generate, page_links, reading, works
@@ -53,7 +53,7 @@ def stage(source: Path, *, only: str = "") -> None:
     pairs.renew(text for text in pairs.stale() if text.stem.startswith(only))
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(
-        BOOK, source, ignore=shutil.ignore_patterns("_build", "__pycache__", "tools", "rankbook", "solutions")
+        BOOK, source, ignore=shutil.ignore_patterns("_build", "__pycache__", "tools", "rankedu_book", "solutions")
     )
     for text in pairs.pages():
         page = source / text.relative_to(BOOK)

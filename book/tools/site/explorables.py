@@ -16,12 +16,12 @@ from myst_nb.core import render
 from sphinx.util.docutils import SphinxDirective
 from tqdm import tqdm
 
-from rankbook import figures
-from rankbook.kit import style
-from rankbook.kit.explorable import kept, load
-from rankbook.kit.explorable.core import MIME, Explorable
-from rankbook.kit.explorable.grounds import SIDE, Ground, ground_of
-from rankbook.kit.live import PAGE, Live, names
+from rankedu_book import figures
+from rankedu_book.kit import style
+from rankedu_book.kit.explorable import kept, load
+from rankedu_book.kit.explorable.core import MIME, Explorable
+from rankedu_book.kit.explorable.grounds import SIDE, Ground, ground_of
+from rankedu_book.kit.live import PAGE, Live, names
 from tools.site import javascript
 from tools.site.templates import filled
 
@@ -140,7 +140,7 @@ def fill(page: str, frames: Callable[[Explorable], list[dict[str, Any]]]) -> str
 
 
 def played(name: str, environment: Any) -> nodes.raw:
-    """A figure to play with (`rankbook.figures`) on the page that Sphinx is reading."""
+    """A figure to play with (`rankedu_book.figures`) on the page that Sphinx is reading."""
     at = "../" * str(environment.docname).count("/") + "_static/figures"
     return nodes.raw("", figures.markup(name, f"{at}/{name}.png"), format="html")
 

@@ -1,6 +1,6 @@
 """Take the pictures of the figures to play with, for print, a code host, an e-book, and wherever no script runs.
 
-`python book/tools figures landscape` opens the figure in Chromium, puts it into the states that `rankbook.figures`
+`python book/tools figures landscape` opens the figure in Chromium, puts it into the states that `rankedu_book.figures`
 names, and writes them, side by side, to `book/_static/figures/landscape.png`. Without a name: all figures.
 """
 
@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 
-from rankbook.figures import FIGURES, FOLDER, markup
+from rankedu_book.figures import FIGURES, FOLDER, markup
 
 PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8"><title>{name}</title>
 <meta name="viewport" content="width=device-width"><link rel="stylesheet" href="{at}/figures.css">

@@ -16,7 +16,7 @@ import jupytext
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from rankbook.kit.predict import held
+from rankedu_book.kit.predict import held
 
 ROOT = Path(__file__).resolve().parents[3]
 KINDS = {"a number": "number", "choose one": "choice", "a curve": "curve", "an order": "order", "in words": "words"}

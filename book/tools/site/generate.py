@@ -5,11 +5,11 @@ from pathlib import Path
 
 import yaml
 
-from rankbook.datasets import figures as sheets
-from rankbook.kit import style
-from ranklab import CHECKOUT as ROOT
-from ranklab import datasets as data
-from ranklab.datasets.registry import markdown
+from rankedu_book.datasets import figures as sheets
+from rankedu_book.kit import style
+from rankedu_lab import CHECKOUT as ROOT
+from rankedu_lab import datasets as data
+from rankedu_lab.datasets.registry import markdown
 from tools.results import claims, papers_page, pictures, timings
 from tools.results.papers_lists import margin_and_memory
 from tools.site import architecture_page, book_map, equation_page, loops

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from pybtex.database import parse_file
 from pybtex.plugin import find_plugin
 
-from rankbook.ch04_interpolated_ranking.figures import staircase_and_interpolations
+from rankedu_book.ch04_interpolated_ranking.figures import staircase_and_interpolations
 from tools.site import works
 from tools.site.paper import print_html
 from tools.site.templates import filled

@@ -22,9 +22,9 @@ from torch import Tensor, nn
 
 from rankedu.losses import FastAPLoss, HAPPIERLoss, MAPLoss, OnEmbeddings, RecallLoss, ROADMAPLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
-from ranklab.detections import OnProposals
-from ranklab.models.vision import load_torchvision
-from ranklab.runs.results import write_json
+from rankedu_lab.detections import OnProposals
+from rankedu_lab.models.vision import load_torchvision
+from rankedu_lab.runs.results import write_json
 
 BOOK = Path(__file__).resolve().parents[2]
 RECORD = BOOK / "data" / "loops.json"
@@ -175,7 +175,7 @@ def _in_processes(processes: int) -> dict[str, dict[str, Tensor | None]]:
 
 
 def _process(rank: int, processes: int, port: int, folder: str) -> None:
-    from ranklab.training.distributed import joined
+    from rankedu_lab.training.distributed import joined
 
     torch.set_num_threads(1)
     os.environ |= {"RANK": f"{rank}", "WORLD_SIZE": f"{processes}"}

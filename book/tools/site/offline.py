@@ -20,10 +20,10 @@ from bs4 import BeautifulSoup, Tag
 from PIL import Image
 from tqdm import tqdm
 
-from rankbook.kit import style
-from rankbook.kit.explorable import all_explorables
 from rankedu.files import written
-from ranklab.runs.code import files_of
+from rankedu_book.kit import style
+from rankedu_book.kit.explorable import all_explorables
+from rankedu_lab.runs.code import files_of
 from tools.closure import fingerprint
 from tools.site import discovery
 from tools.site.mathml import mathml
@@ -143,7 +143,7 @@ def sharpen(page: Page) -> None:
     folder, _, stem = page.name.rpartition("/")
     for one in drawings(stem) if folder == "chapters" else ():
         image = page.body.select_one(f"figure#{one.label} img")
-        if image and (path := vector(one.label, f"rankbook.ch{stem}.figures", one.svg)):
+        if image and (path := vector(one.label, f"rankedu_book.ch{stem}.figures", one.svg)):
             image.attrs = {"src": path.as_uri(), "alt": image.get("alt", "")}
     moving, site = {one.name: one for one in all_explorables().values()}, discovery.site()
     for figure in page.body.select("figure.explorable"):

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 import nbformat
 from nbformat.v4 import new_code_cell
 
-from ranklab.runs.runner import git_revision
+from rankedu_lab.runs.runner import git_revision
 from tools.notebooks import pairs
 from tools.site import setup_cell
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from docutils import nodes
 
-from rankbook.kit.check import find
-from rankbook.kit.play import PAGE, in_page, script
 from rankedu import reference
+from rankedu_book.kit.check import find
+from rankedu_book.kit.play import PAGE, in_page, script
 
 #: What a definition without an example is called with, by the names of its parameters.
 INPUTS = {

@@ -10,7 +10,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from ranklab.runs import code
+from rankedu_lab.runs import code
 from tools.closure import closure, tree
 
 #: What is never fetched anew.
@@ -26,7 +26,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-if importlib.util.find_spec("rankbook") is None:
+if importlib.util.find_spec("rankedu_book") is None:
     home = Path("rankedu-book").resolve()
     if not (home / "rankedu").exists():
         for words in ("init", "fetch --depth 1 {address} {commit}", "checkout FETCH_HEAD"):

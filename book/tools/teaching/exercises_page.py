@@ -5,7 +5,7 @@ import io
 import shutil
 from pathlib import Path
 
-from rankbook.kit.check import check
+from rankedu_book.kit.check import check
 from tools.notebooks.exercises import ROOT, SOLUTIONS, derived
 from tools.teaching.exercise_texts import GRADES, chapters
 

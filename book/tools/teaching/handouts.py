@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from rankbook.kit import style
+from rankedu_book.kit import style
 from tools.notebooks import pairs
 from tools.site import labels
 from tools.site.mathml import mathml
@@ -83,7 +83,7 @@ def drawings(stem: str) -> list[Drawing]:
     for cell in pairs.code_cells(pairs.page(BOOK / "chapters" / f"{stem}.md")):
         tree = ast.parse(re.sub(r"^[%!].*$", "", cell.source, flags=re.MULTILINE))
         imports = [one for one in tree.body if isinstance(one, ast.ImportFrom)]
-        ours = [one for one in imports if (one.module or "").startswith("rankbook")]
+        ours = [one for one in imports if (one.module or "").startswith("rankedu_book")]
         exec(compile(ast.Module(ours, []), stem, "exec"), names)
         if label := cell.metadata.get("mystnb", {}).get("figure", {}).get("name"):
             [picture] = [one["data"]["image/png"] for one in cell.outputs if "image/png" in one.get("data", {})]

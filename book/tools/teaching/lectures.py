@@ -48,7 +48,7 @@ class Picture(NamedTuple):
     def figure(self) -> Figure:
         """Drawn afresh."""
         module, _, name = f"figures.{self.draw}".rpartition(".")
-        home = import_module(f"rankbook.ch{chapters()[self.chapter].stem}.{module.rpartition('.')[2]}")
+        home = import_module(f"rankedu_book.ch{chapters()[self.chapter].stem}.{module.rpartition('.')[2]}")
         return getattr(home, name)()
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from rankbook.kit import style
 from rankedu.files import written
+from rankedu_book.kit import style
 from tools.site import labels
 from tools.site.mathml import mathml
 from tools.site.reading import chapters

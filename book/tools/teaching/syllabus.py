@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import yaml
 
-from rankbook.kit.explorable import all_explorables
-from rankbook.kit.live import Live, names
+from rankedu_book.kit.explorable import all_explorables
+from rankedu_book.kit.live import Live, names
 from tools.site import labels
 from tools.site.reading import BOOK, chapters
 from tools.teaching import lectures

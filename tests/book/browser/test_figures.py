@@ -8,8 +8,8 @@ import pytest
 import walk
 from tools.site.figures import page as page_of
 
-from rankbook.figures import FIGURES
 from rankedu import reference
+from rankedu_book.figures import FIGURES
 
 EACH = pytest.mark.parametrize("name", FIGURES)
 STANDS = "() => [...document.querySelectorAll('.play')].every((one) => one.dataset.state)"
@@ -56,9 +56,9 @@ def calls():
 
 def test_every_definition_of_the_figures_is_that_of_the_reference(shown):
     page, made = shown("average-precision"), list(calls())
-    names = set(page.evaluate("Object.keys(rankbook.ranks)"))
+    names = set(page.evaluate("Object.keys(rankedu.ranks)"))
     assert names - {"precisions"} == {name for name, _ in made}, "a definition that no call compares"
-    found = page.evaluate("(calls) => calls.map(([name, values]) => rankbook.ranks[name](...values))", made)
+    found = page.evaluate("(calls) => calls.map(([name, values]) => rankedu.ranks[name](...values))", made)
     for (name, values), got in zip(made, found, strict=True):
         assert got == pytest.approx(getattr(reference, name)(*values), abs=1e-9), (name, values)
 

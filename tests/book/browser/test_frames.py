@@ -9,10 +9,10 @@ import pytest
 import walk
 from PIL import Image
 
-from rankbook.ch04_interpolated_ranking.explorables import interpolation_landscape
-from rankbook.kit import style
-from rankbook.kit.explorable import Control, choice, explorable, goal, hold, pick, slider, tell
-from rankbook.kit.explorable.grounds import FIRST, LETTERS, SIDE
+from rankedu_book.ch04_interpolated_ranking.explorables import interpolation_landscape
+from rankedu_book.kit import style
+from rankedu_book.kit.explorable import Control, choice, explorable, goal, hold, pick, slider, tell
+from rankedu_book.kit.explorable.grounds import FIRST, LETTERS, SIDE
 
 pytestmark = pytest.mark.browser
 PHONE = {"viewport": walk.SIZES["phone"], "has_touch": True, "is_mobile": True}

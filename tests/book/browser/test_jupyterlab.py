@@ -19,8 +19,8 @@ from rankedu import reference
 
 pytestmark = pytest.mark.browser
 CELLS = [
-    "from rankbook.ch04_interpolated_ranking.explorables import interpolation_landscape\n\ninterpolation_landscape",
-    "from rankbook.idea.live import descend\nfrom rankbook.kit.live import live\n\nlive(descend)",
+    "from rankedu_book.ch04_interpolated_ranking.explorables import interpolation_landscape\n\ninterpolation_landscape",
+    "from rankedu_book.idea.live import descend\nfrom rankedu_book.kit.live import live\n\nlive(descend)",
 ]
 #: Seconds that a machine may take which is slow and busy; an idle one takes a tenth.
 PATIENCE = 180

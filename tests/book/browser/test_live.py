@@ -12,8 +12,8 @@ import walk
 from tools.notebooks import pairs
 from tools.site import explorables, javascript
 
-from rankbook.ch02_blackbox_differentiation.live import paths
-from rankbook.kit.live import PAGE, Live, names
+from rankedu_book.ch02_blackbox_differentiation.live import paths
+from rankedu_book.kit.live import PAGE, Live, names
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser

@@ -10,8 +10,8 @@ import pytest
 import walk
 from tools.site.play import starter
 
-from rankbook.kit.check import find, names
-from rankbook.kit.play import PAGE, engine, in_page, script
+from rankedu_book.kit.check import find, names
+from rankedu_book.kit.play import PAGE, engine, in_page, script
 
 IN_PAGE = [name for name in names() if in_page(find(name))]
 

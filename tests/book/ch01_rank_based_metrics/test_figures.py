@@ -2,8 +2,8 @@ from itertools import pairwise, permutations
 
 import torch
 
-from rankbook.ch01_rank_based_metrics import figures
 from rankedu import rank, reference
+from rankedu_book.ch01_rank_based_metrics import figures
 
 
 def test_where_scores_differ_the_two_definitions_agree():

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch02_blackbox_differentiation import explorables
-from rankbook.ch02_blackbox_differentiation.live import paths
-from rankbook.kit.solvers import assignment, ranking
 from rankedu.blackbox import interpolate
+from rankedu_book.ch02_blackbox_differentiation import explorables
+from rankedu_book.ch02_blackbox_differentiation.live import paths
+from rankedu_book.kit.solvers import assignment, ranking
 
 
 def test_the_line_is_the_theorem():

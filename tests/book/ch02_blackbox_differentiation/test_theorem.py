@@ -3,9 +3,9 @@
 import numpy as np
 import torch
 
-from rankbook.ch02_blackbox_differentiation import study
-from rankbook.kit.solvers import assignment, ranking, shortest_path
 from rankedu.blackbox import differentiate, interpolate
+from rankedu_book.ch02_blackbox_differentiation import study
+from rankedu_book.kit.solvers import assignment, ranking, shortest_path
 
 TOLERANCE = 1e-8
 

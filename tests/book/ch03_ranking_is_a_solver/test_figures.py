@@ -5,9 +5,9 @@ import pytest
 import torch
 
 import rankedu
-from rankbook.ch03_ranking_is_a_solver import explorables, study
-from rankbook.kit import style
 from rankedu.proofs.rearrangement import certificate
+from rankedu_book.ch03_ranking_is_a_solver import explorables, study
+from rankedu_book.kit import style
 
 
 def test_the_solid_is_the_permutahedron_of_four_and_edges_that_exchange_the_same_items_have_one_price():

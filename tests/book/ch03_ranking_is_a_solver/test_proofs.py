@@ -8,10 +8,10 @@ from math import factorial
 import pytest
 from drawn import refused
 
-from rankbook.ch03_ranking_is_a_solver.all_permutations import exhaustive
-from rankbook.ch03_ranking_is_a_solver.lemma import two_element_lemma
 from rankedu import reference
 from rankedu.proofs.rearrangement import certificate
+from rankedu_book.ch03_ranking_is_a_solver.all_permutations import exhaustive
+from rankedu_book.ch03_ranking_is_a_solver.lemma import two_element_lemma
 
 
 def dot(scores, ranks):

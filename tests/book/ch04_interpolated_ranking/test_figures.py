@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch04_interpolated_ranking import figures
-from rankbook.kit import style
-from rankbook.kit.landscapes import interpolated_landscape, random_coefficients, random_section, rank_landscape
 from rankedu import rank, reference
+from rankedu_book.ch04_interpolated_ranking import figures
+from rankedu_book.kit import style
+from rankedu_book.kit.landscapes import interpolated_landscape, random_coefficients, random_section, rank_landscape
 
 
 def largest_step(height):

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch05_minibatch_bias import figures, study
 from rankedu.metrics import average_precision
+from rankedu_book.ch05_minibatch_bias import figures, study
 
 SMALL = study.synthetic_embeddings(classes=20, per_class=6, dim=8, noise=0.35, seed=1)
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch06_ties_and_margins import study
-from rankbook.kit.check import find
-from rankbook.kit.ranks import ranks_of
 from rankedu import reference
 from rankedu.losses import APLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
+from rankedu_book.ch06_ties_and_margins import study
+from rankedu_book.kit.check import find
+from rankedu_book.kit.ranks import ranks_of
 
 
 def algorithm_1(scores, incoming, lam):

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch07_recall_loss import explorables as chapter
-from rankbook.ch07_recall_loss import figures
-from rankbook.kit import style
 from rankedu import outranking_negatives, rank
 from rankedu.losses import RecallLoss
 from rankedu.metrics import recall_at_k
 from rankedu.rankers import BlackboxRanker
+from rankedu_book.ch07_recall_loss import explorables as chapter
+from rankedu_book.ch07_recall_loss import figures
+from rankedu_book.kit import style
 
 SCORES, RELEVANT = figures.query()
 

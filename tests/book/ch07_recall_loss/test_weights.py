@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rankbook.ch07_recall_loss.weights import asymptotics
+from rankedu_book.ch07_recall_loss.weights import asymptotics
 
 
 def test_bounds_hold_up_to_a_million():

@@ -5,12 +5,12 @@ import pytest
 import torch
 from drawn import value_and_gradients
 
-from rankbook.ch08_average_precision_loss import explorables, figures
-from rankbook.kit import style
 from rankedu import rank
 from rankedu.losses import APLoss, MAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker, IdentityRanker
+from rankedu_book.ch08_average_precision_loss import explorables, figures
+from rankedu_book.kit import style
 
 pytestmark = pytest.mark.filterwarnings("ignore:lam=")
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch09_smooth_ap import explorables, study
 from rankedu.losses import OnEmbeddings, SmoothAPLoss
 from rankedu.rankers import SigmoidRanker
+from rankedu_book.ch09_smooth_ap import explorables, study
 
 POINTS = torch.nn.functional.normalize(torch.randn(12, 3, generator=torch.Generator().manual_seed(0)), dim=1).double()
 

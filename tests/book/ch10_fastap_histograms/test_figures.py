@@ -3,11 +3,11 @@ import pytest
 import torch
 from drawn import value_and_gradients
 
-from rankbook.ch10_fastap_histograms import explorables, study
-from rankbook.kit.relief import surface, view
 from rankedu.losses import APLoss, FastAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
+from rankedu_book.ch10_fastap_histograms import explorables, study
+from rankedu_book.kit.relief import surface, view
 
 
 def test_the_two_readings_of_a_histogram_are_those_of_the_losses():

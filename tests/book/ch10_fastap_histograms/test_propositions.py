@@ -8,11 +8,11 @@ import torch
 from drawn import gradient
 from sklearn.metrics import average_precision_score
 
-from rankbook.ch10_fastap_histograms import study
 from rankedu import rank
 from rankedu.losses import FastAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
+from rankedu_book.ch10_fastap_histograms import study
 
 
 def drawn(n=6, bins=4, draws=40):

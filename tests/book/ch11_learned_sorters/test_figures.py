@@ -1,11 +1,11 @@
 import numpy as np
 import torch
 
-from rankbook.ch11_learned_sorters import explorables, study
-from rankbook.kit.relief import view
 from rankedu import rank
 from rankedu.rankers import SigmoidRanker
-from ranklab.training import draw_scores
+from rankedu_book.ch11_learned_sorters import explorables, study
+from rankedu_book.kit.relief import view
+from rankedu_lab.training import draw_scores
 
 NOTEBOOK, STEPS = "11_learned_sorters", 60
 LINE = torch.linspace(-explorables.REACH, explorables.REACH, 121)

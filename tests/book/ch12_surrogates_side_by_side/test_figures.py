@@ -2,17 +2,17 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch12_surrogates_side_by_side import ap_losses, figures, study, surrogates
-from rankbook.ch12_surrogates_side_by_side.live import rolling
-from rankbook.kit import style
-from rankbook.kit.known_rankers import SCORE_RANGE
-from rankbook.kit.landscapes import rank_landscape
-from rankbook.kit.relief import surface, view
 from rankedu import reference
 from rankedu.losses import APLoss
 from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker
-from ranklab.contestants import APSVMLoss, ProjectionRanker
-from ranklab.training import train_sorter
+from rankedu_book.ch12_surrogates_side_by_side import ap_losses, figures, study, surrogates
+from rankedu_book.ch12_surrogates_side_by_side.live import rolling
+from rankedu_book.kit import style
+from rankedu_book.kit.known_rankers import SCORE_RANGE
+from rankedu_book.kit.landscapes import rank_landscape
+from rankedu_book.kit.relief import surface, view
+from rankedu_lab.contestants import APSVMLoss, ProjectionRanker
+from rankedu_lab.training import train_sorter
 
 RANKERS = [BlackboxRanker(0.3), SigmoidRanker(0.13), HistogramRanker(25, SCORE_RANGE), ProjectionRanker(0.1)]
 

@@ -4,11 +4,11 @@ from itertools import pairwise, product
 import pytest
 import torch
 
-from rankbook.ch13_hierarchical_ap import explorables, figures, study
-from rankbook.kit import style
 from rankedu import reference
 from rankedu.hierarchy import relevance
 from rankedu.metrics import average_precision, average_precision_per_level, hierarchical_average_precision
+from rankedu_book.ch13_hierarchical_ap import explorables, figures, study
+from rankedu_book.kit import style
 
 
 def test_fig_1_has_equal_ap_and_unequal_h_ap():

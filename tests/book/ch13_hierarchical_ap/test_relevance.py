@@ -4,7 +4,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from rankbook.ch13_hierarchical_ap.study import level_relevance
+from rankedu_book.ch13_hierarchical_ap.study import level_relevance
 
 
 @pytest.mark.parametrize("alpha", [1, 2, 5])

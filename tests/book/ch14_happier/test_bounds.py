@@ -7,11 +7,11 @@ from itertools import product
 import pytest
 import torch
 
-from rankbook.ch14_happier.bounds import explain_bound, upper_bound
 from rankedu import reference
 from rankedu.losses import NDCGLoss
 from rankedu.metrics import ndcg
 from rankedu.rankers import PRESETS, SigmoidRanker, SupremumRanker
+from rankedu_book.ch14_happier.bounds import explain_bound, upper_bound
 
 HAPPIER, INAT = PRESETS["happier"], PRESETS["happier_inat"]
 

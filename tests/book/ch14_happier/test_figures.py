@@ -5,11 +5,11 @@ import pytest
 import torch
 from drawn import gradient
 
-from rankbook.ch14_happier import explorables, figures, study
-from rankbook.ch14_happier.bounds import upper_bound
 from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
 from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
+from rankedu_book.ch14_happier import explorables, figures, study
+from rankedu_book.ch14_happier.bounds import upper_bound
 
 FINE = "AP of characters"
 

@@ -3,8 +3,8 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from rankbook.ch15_baselines import explorables, study
 from rankedu.losses import CalibrationLoss, OnEmbeddings
+from rankedu_book.ch15_baselines import explorables, study
 
 
 def tangent(steps, at):

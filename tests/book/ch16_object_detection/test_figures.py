@@ -3,14 +3,14 @@ import pytest
 import torch
 from drawn import gradient
 
-from rankbook.ch16_object_detection import explorables, figures, since, study
-from rankbook.ch16_object_detection import proposals as made
-from rankbook.kit import style
 from rankedu.losses import APLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
-from ranklab.datasets.scenes import Scenes
-from ranklab.detections import proposal_scores
+from rankedu_book.ch16_object_detection import explorables, figures, since, study
+from rankedu_book.ch16_object_detection import proposals as made
+from rankedu_book.kit import style
+from rankedu_lab.datasets.scenes import Scenes
+from rankedu_lab.detections import proposal_scores
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -7,11 +7,11 @@ import pytest
 import torch
 from drawn import value_and_gradients
 
-from rankbook.ch17_identity_with_projection import figures
-from rankbook.ch17_identity_with_projection.live import whom
-from rankbook.kit import style
 from rankedu import reference
 from rankedu.rankers import BlackboxRanker, IdentityRanker, SigmoidRanker
+from rankedu_book.ch17_identity_with_projection import figures
+from rankedu_book.ch17_identity_with_projection.live import whom
+from rankedu_book.kit import style
 
 
 @pytest.mark.filterwarnings("ignore:lam=")

@@ -8,11 +8,11 @@ import pytest
 import torch
 from drawn import gradient
 
-from rankbook.ch18_recall_and_ndcg_losses import figures, listwise
-from rankbook.kit import style
 from rankedu import reference
 from rankedu.losses import NDCGLoss, RecallAtKSurrogateLoss
 from rankedu.rankers import BlackboxRanker, IdentityRanker, SupremumRanker
+from rankedu_book.ch18_recall_and_ndcg_losses import figures, listwise
+from rankedu_book.kit import style
 
 GAINS = [gains for n in (2, 3, 4, 5) for gains in product((0, 1, 3), repeat=n) if len(set(gains)) > 1]
 

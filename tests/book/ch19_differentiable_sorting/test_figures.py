@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.ch19_differentiable_sorting import figures, soft
-from rankbook.kit import style
 from rankedu import reference
+from rankedu_book.ch19_differentiable_sorting import figures, soft
+from rankedu_book.kit import style
 
 SUMS = ("sigmoid", "LapSum")
 

@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from rankbook.ch20_large_batches_and_memories import batches, figures
-from rankbook.kit import style
+from rankedu_book.ch20_large_batches_and_memories import batches, figures
+from rankedu_book.kit import style
 
 
 def test_soap_with_nothing_remembered_is_the_gradient_of_minus_the_quotient():

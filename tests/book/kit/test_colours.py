@@ -8,8 +8,8 @@ import pytest
 from matplotlib.colors import to_rgb
 from tools.closure import ROOT
 
-from rankbook.kit import style
-from rankbook.kit.live import LOOK
+from rankedu_book.kit import style
+from rankedu_book.kit.live import LOOK
 
 #: What figures stand on: the page and the frame of a figure, by day and by night; and the ink of words there.
 GROUNDS, INKS = (("#ffffff", "#f3f4f5"), ("#121212", "#29313d")), ("#222832", "#ced6dd")
@@ -59,7 +59,7 @@ def test_any_two_hues_are_told_apart(eyes, night):
 
 
 def test_the_page_has_the_same_table_and_a_ball_the_colour_of_the_gradient_that_it_rolls_down():
-    for file in ("book/rankbook/kit/explorable/picture.css", "book/_static/book.css"):
+    for file in ("book/rankedu_book/kit/explorable/picture.css", "book/_static/book.css"):
         assert re.findall(r"white, (#\w{6}) 60%", (ROOT / file).read_text(encoding="utf-8")) == [style.GRADIENT], file
     look = LOOK.read_text(encoding="utf-8")
     by_day, by_night = (dict(re.findall(r"--live-(\w+): (#\w{6});", part)) for part in look.split("[data-theme=", 1))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from rankbook.kit.compare import LEVEL, interval
+from rankedu_book.kit.compare import LEVEL, interval
 
 
 @pytest.mark.parametrize("comparisons", [1, 5])

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from tools.site.explorables import markup, write_frames
 
-from rankbook.ch02_blackbox_differentiation import explorables as ch02
-from rankbook.ch04_interpolated_ranking import explorables as ch04
-from rankbook.ch12_surrogates_side_by_side import explorables as ch12
-from rankbook.kit import explorable as kit
-from rankbook.kit import live, style, timing
-from rankbook.kit.explorable.core import MIME
-from rankbook.kit.explorable.grounds import FIRST, LETTERS, SIDE, ground_of
-from rankbook.kit.explorable.sliders import widget
-from rankbook.kit.landscapes import Section, random_coefficients, random_section, rank_landscape, section_gradient
+from rankedu_book.ch02_blackbox_differentiation import explorables as ch02
+from rankedu_book.ch04_interpolated_ranking import explorables as ch04
+from rankedu_book.ch12_surrogates_side_by_side import explorables as ch12
+from rankedu_book.kit import explorable as kit
+from rankedu_book.kit import live, style, timing
+from rankedu_book.kit.explorable.core import MIME
+from rankedu_book.kit.explorable.grounds import FIRST, LETTERS, SIDE, ground_of
+from rankedu_book.kit.explorable.sliders import widget
+from rankedu_book.kit.landscapes import Section, random_coefficients, random_section, rank_landscape, section_gradient
 
 EACH = pytest.mark.parametrize("found", kit.all_explorables().values(), ids=lambda found: found.name)
 

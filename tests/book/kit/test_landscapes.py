@@ -7,10 +7,10 @@ import pytest
 import torch
 from drawn import refused
 
-from rankbook.kit import landscapes
-from rankbook.kit.landscapes import Section
 from rankedu import rank
 from rankedu.blackbox import differentiate, interpolate
+from rankedu_book.kit import landscapes
+from rankedu_book.kit.landscapes import Section
 
 
 @pytest.fixture(params=[2, 5, 20])

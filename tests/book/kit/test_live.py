@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from tools.site import javascript
 
-from rankbook.ch02_blackbox_differentiation.live import look_ahead, paint, paths
-from rankbook.ch03_ranking_is_a_solver.live import hexagon
-from rankbook.ch04_interpolated_ranking.live import ball
-from rankbook.ch06_ties_and_margins.live import collapse
-from rankbook.ch07_recall_loss.live import bricks
-from rankbook.ch14_happier.live import hunt
-from rankbook.idea.live import descend
-from rankbook.kit.explorable.core import MIME
-from rankbook.kit.live import Live, live, marks, names
-from rankbook.kit.live.widget import widget
 from rankedu import reference
+from rankedu_book.ch02_blackbox_differentiation.live import look_ahead, paint, paths
+from rankedu_book.ch03_ranking_is_a_solver.live import hexagon
+from rankedu_book.ch04_interpolated_ranking.live import ball
+from rankedu_book.ch06_ties_and_margins.live import collapse
+from rankedu_book.ch07_recall_loss.live import bricks
+from rankedu_book.ch14_happier.live import hunt
+from rankedu_book.idea.live import descend
+from rankedu_book.kit.explorable.core import MIME
+from rankedu_book.kit.live import Live, live, marks, names
+from rankedu_book.kit.live.widget import widget
 
 
 @pytest.mark.parametrize("name", names())

@@ -6,7 +6,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
-from rankbook.kit import notebook, predict
+from rankedu_book.kit import notebook, predict
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rankbook.kit import short_runs, style
-from rankbook.kit.figures import _TAKES, SETTINGS, all_figures, write_figures
-from rankbook.lab_hierarchical_retrieval import figures as hierarchical_retrieval
-from rankbook.lab_retrieval import figures as retrieval
+from rankedu_book.kit import short_runs, style
+from rankedu_book.kit.figures import _TAKES, SETTINGS, all_figures, write_figures
+from rankedu_book.lab_hierarchical_retrieval import figures as hierarchical_retrieval
+from rankedu_book.lab_retrieval import figures as retrieval
 
 FIGURES = all_figures()
 CHAPTERS = Path(__file__).resolve().parents[3] / "book" / "chapters"

@@ -8,8 +8,8 @@ from drawn import DTYPES, random, refused
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankbook.kit.solvers import assignment, ranking, shortest_path
 from rankedu.blackbox import differentiate, interpolate
+from rankedu_book.kit.solvers import assignment, ranking, shortest_path
 
 SOLVERS = [(ranking, (6,)), (shortest_path, (3, 4)), (assignment, (4, 4))]
 LAMS = [0.1, 1.0, 20.0]

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 import torch
 
-from rankbook.kit.check import Feedback, check, find, names
-from rankbook.kit.check.patterns import relation, where_wrong
-from rankbook.kit.check.running import outcomes, value_of
-from rankbook.kit.check.wording import show_case, show_value
 from rankedu import reference
 from rankedu.losses import MAPLoss
 from rankedu.rankers import BlackboxRanker
-from ranklab.detections import OnProposals
+from rankedu_book.kit.check import Feedback, check, find, names
+from rankedu_book.kit.check.patterns import relation, where_wrong
+from rankedu_book.kit.check.running import outcomes, value_of
+from rankedu_book.kit.check.wording import show_case, show_value
+from rankedu_lab.detections import OnProposals
 
 PLAIN = [name for name in names() if find(name).use is None]
 
@@ -233,7 +233,7 @@ def once(monkeypatch):
         return known[key]
 
     for module in ("check", "running"):
-        monkeypatch.setattr(sys.modules[f"rankbook.kit.check.{module}"], "value_of", value_once)
+        monkeypatch.setattr(sys.modules[f"rankedu_book.kit.check.{module}"], "value_of", value_once)
 
 
 @cache

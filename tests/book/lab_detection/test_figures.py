@@ -3,8 +3,8 @@ import math
 import pytest
 import torch
 
-from rankbook.lab_detection.study import found_of, rivals, scored
-from ranklab.experiments.detection_data import Proposals
+from rankedu_book.lab_detection.study import found_of, rivals, scored
+from rankedu_lab.experiments.detection_data import Proposals
 
 BOXES = torch.tensor([[0.0, 0, 20, 20], [40, 0, 60, 20], [0, 40, 20, 60]])
 

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from rankbook.kit import style
-from rankbook.lab_hierarchical_retrieval import figures, study
-from rankbook.lab_retrieval.study import check, ranked
+from rankedu_book.kit import style
+from rankedu_book.lab_hierarchical_retrieval import figures, study
+from rankedu_book.lab_retrieval.study import check, ranked
 
 
 def tree(noise=0.4, per_leaf=3):

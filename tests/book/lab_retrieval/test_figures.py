@@ -2,11 +2,11 @@ import pytest
 import torch
 from tools.notebooks import pairs
 
-from rankbook.kit import style
-from rankbook.kit.pictures import IRRELEVANT, RELEVANT
-from rankbook.lab_retrieval.figures import before_and_after, curves
-from rankbook.lab_retrieval.study import LIMIT, check, choose_queries, pr_curve, ranked, values, who_asks
 from rankedu.metrics import average_precision
+from rankedu_book.kit import style
+from rankedu_book.kit.pictures import IRRELEVANT, RELEVANT
+from rankedu_book.lab_retrieval.figures import before_and_after, curves
+from rankedu_book.lab_retrieval.study import LIMIT, check, choose_queries, pr_curve, ranked, values, who_asks
 
 
 def scene(n_classes=6, per_class=4, noise=0.3):

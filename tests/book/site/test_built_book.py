@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from tools.notebooks import pairs
 
-from rankbook.kit.explorable import all_explorables
+from rankedu_book.kit.explorable import all_explorables
 
 HTML = pairs.ROOT / "book" / "_build" / "html"
 if not (HTML / "index.html").exists():

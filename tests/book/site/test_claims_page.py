@@ -2,7 +2,7 @@
 
 from tools.results import claims as page
 
-from ranklab import claims
+from rankedu_lab import claims
 
 
 def test_the_head_is_short_and_each_of_its_items_has_a_number(tmp_path):

@@ -11,8 +11,8 @@ import pytest
 from tools.notebooks import pairs
 from tools.site import equation_index, form
 
-from rankbook.kit.check import names
-from rankbook.kit.explorable import all_explorables
+from rankedu_book.kit.check import names
+from rankedu_book.kit.explorable import all_explorables
 
 CHAPTERS = sorted((pairs.ROOT / "book" / "chapters").glob("*.md"))
 FOUND = ["Five items by hand", "Explore", "Pitfall", "Paper map", "Exercises", "Self-test", "Takeaways"]
@@ -90,11 +90,11 @@ def test_no_long_function_in_a_cell(path):
     for cell in code_cells(path):
         for node in ast.walk(ast.parse(re.sub(r"^[%!].*$", "", cell, flags=re.MULTILINE))):
             if isinstance(node, (ast.FunctionDef, ast.Lambda)):
-                assert (node.end_lineno or 0) - node.lineno < 10, f"belongs in rankbook: {ast.unparse(node)[:60]}"
+                assert (node.end_lineno or 0) - node.lineno < 10, f"belongs in rankedu_book: {ast.unparse(node)[:60]}"
 
 
 def test_no_placeholder_is_left(path):
-    from rankbook.kit.new_chapter import FILES, placeholders
+    from rankedu_book.kit.new_chapter import FILES, placeholders
 
     where = (pairs.ROOT / pattern.format(nn=path.stem[:2], slug=path.stem[3:]) for pattern in FILES.values())
     texts = [(file.name, file.read_text(encoding="utf-8")) for file in where if file.exists()]

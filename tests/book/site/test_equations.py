@@ -8,8 +8,8 @@ import yaml
 from tools.notebooks import pairs
 from tools.site import equation_index, equation_page
 
-from rankbook.kit.figures import show_source
 from rankedu import reference
+from rankedu_book.kit.figures import show_source
 
 PRESETS = pairs.ROOT / "notebooks" / "labs" / "presets"
 CHAPTERS = sorted((pairs.ROOT / "book" / "chapters").glob("*.md"))

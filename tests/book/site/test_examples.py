@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 from rankedu import losses, memory, rankers
 from rankedu.cli import app
-from ranklab import contestants, detections, training
-from ranklab.experiments.own.training import LOSSES as OWN
-from ranklab.methods import METHODS
+from rankedu_lab import contestants, detections, training
+from rankedu_lab.experiments.own.training import LOSSES as OWN
+from rankedu_lab.methods import METHODS
 
 EXAMPLES = pairs.ROOT / "book" / "examples"
 PAGES = [(pairs.ROOT / "book" / f"{page}.md").read_text(encoding="utf-8") for page in ("use-it", "lists", "your-files")]

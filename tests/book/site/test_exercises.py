@@ -14,7 +14,7 @@ from tools.notebooks import exercises
 from tools.notebooks.exercises import SOLUTIONS, STARTERS
 from tools.teaching import exercise_texts
 
-from rankbook.kit.check import Feedback, names
+from rankedu_book.kit.check import Feedback, names
 
 ROOT = exercises.ROOT
 FOLDERS = (STARTERS, SOLUTIONS)

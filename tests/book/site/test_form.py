@@ -15,7 +15,7 @@ import pytest
 from tools.notebooks import numbers, pairs
 from tools.site import form, labels, works
 
-from rankbook.kit import predict
+from rankedu_book.kit import predict
 
 TEXTS = [text for text in pairs.pairs() if form.is_plain(text)]
 TEXT_OF = {notebook: text for text, notebook in pairs.pairs().items()}

@@ -11,7 +11,7 @@ from typer.main import get_command
 from rankedu.cli import app
 
 PARTS = ["blackbox", "hierarchy", "losses", "memory", "metrics", "rankers"]
-ROOMS = ["rankedu", *(f"rankedu.{part}" for part in PARTS), "ranklab.contestants", "rankbook.kit.solvers"]
+ROOMS = ["rankedu", *(f"rankedu.{part}" for part in PARTS), "rankedu_lab.contestants", "rankedu_book.kit.solvers"]
 #: What a ranker is made of: the guide for contributors explains it.
 BASES = {"PairwiseRanker", "Ranker"}
 

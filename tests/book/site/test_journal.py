@@ -5,8 +5,8 @@ from collections import Counter
 from tools.site import equation_index, journal, reading
 from tools.teaching.exercise_texts import chapters
 
-from rankbook.kit.explorable import all_explorables
-from rankbook.kit.live import names
+from rankedu_book.kit.explorable import all_explorables
+from rankedu_book.kit.live import names
 
 HEAD, TEXT = journal.read()
 

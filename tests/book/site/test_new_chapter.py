@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rankbook.kit.new_chapter import FILES, new_chapter
+from rankedu_book.kit.new_chapter import FILES, new_chapter
 
 ROOT = Path(__file__).resolve().parents[3]
 LAST = max((ROOT / "book" / "chapters").glob("*.md"))

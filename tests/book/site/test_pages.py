@@ -73,7 +73,7 @@ def test_a_chapter_has_notebooks_to_take_with_its_cells_and_no_outputs_and_a_pag
     assert not [one for one in needed if one.startswith(("torch>", "jupyterlab", "rankedu", "dask", "myst-nb"))]
     assert "[\"--no-deps\", *['docutils', 'myst-nb']]" in made.cells[0].source
     chapters = [text for text in pairs.pairs() if text.parent.name == "chapters"]
-    without = [text.stem for text in chapters if not any("rankbook" in path.parts for path in closure(text))]
+    without = [text.stem for text in chapters if not any("rankedu_book" in path.parts for path in closure(text))]
     assert not without, "the page Release says that the wheel alone is enough for no chapter"
 
 

@@ -8,11 +8,11 @@ from bs4 import BeautifulSoup
 from scipy.stats import pearsonr, spearmanr
 from tools.results import papers, papers_lists, papers_page, papers_speed
 
-from ranklab.datasets.published import PUBLISHED
-from ranklab.experiments.detection import LOSSES
-from ranklab.experiments.hierarchical_retrieval import level_names
-from ranklab.methods import METHODS
-from ranklab.runs import Record, collect_runs, plan
+from rankedu_lab.datasets.published import PUBLISHED
+from rankedu_lab.experiments.detection import LOSSES
+from rankedu_lab.experiments.hierarchical_retrieval import level_names
+from rankedu_lab.methods import METHODS
+from rankedu_lab.runs import Record, collect_runs, plan
 
 TABLES = {table.name: table for table in papers.tables()}
 SWEEPS = papers.sweeps()

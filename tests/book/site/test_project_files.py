@@ -64,25 +64,25 @@ def test_a_chapter_imports_only_what_the_lab_extra_brings():
     for path in (ROOT / "book" / "chapters").glob("*.md"):
         found = r"^(?:import (?=\w+$)|from (?=[\w.]+ import ))(\w+)"
         imported = set(re.findall(found, path.read_text(encoding="utf-8"), re.MULTILINE))
-        for module in imported - set(sys.stdlib_module_names) - {"rankedu", "ranklab", "rankbook"}:
+        for module in imported - set(sys.stdlib_module_names) - {"rankedu", "rankedu_lab", "rankedu_book"}:
             assert {normal(name) for name in distributions[module]} & declared, (path.stem, module)
 
 
 def test_imports_go_one_way_and_nobody_takes_private_ones_and_proofs_need_no_torch():
     assert lint_imports(str(ROOT / "pyproject.toml"), cache_dir=None) == 0
     private = r"^\s*from rankedu(\.\w+)*(\._(?!_)\w+)+ import|^\s*from rankedu[\w.]* import .*\b_(?!_)\w"
-    folders = dict.fromkeys(("lab/ranklab", "book/rankbook", "book/tools"), private)
+    folders = dict.fromkeys(("lab/rankedu_lab", "book/rankedu_book", "book/tools"), private)
     for folder, wrong in (folders | {"rankedu/proofs": r"^\s*(?:import|from) torch"}).items():
         texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob("*.py")}
         assert texts and [name for name, source in texts.items() if re.search(wrong, source, re.MULTILINE)] == []
 
 
 def test_the_kit_knows_no_chapter_and_a_chapter_none_that_comes_later():
-    graph = grimp.build_graph("rankbook", exclude_type_checking_imports=True)
-    parts = sorted(graph.find_children("rankbook"))
+    graph = grimp.build_graph("rankedu_book", exclude_type_checking_imports=True)
+    parts = sorted(graph.find_children("rankedu_book"))
     assert len(parts) > 16
     for upper in parts:
         for lower in graph.find_upstream_modules(upper, as_package=True):
             part = ".".join(lower.split(".")[:2])
-            assert upper != "rankbook.kit" or part in ("rankbook", "rankbook.kit"), f"{upper} needs {lower}"
+            assert upper != "rankedu_book.kit" or part in ("rankedu_book", "rankedu_book.kit"), f"{upper} needs {lower}"
             assert ".ch" not in part or ".ch" not in upper or part <= upper, f"{upper} needs {lower}"

@@ -15,10 +15,10 @@ from tools.teaching import exercise_texts, handouts, syllabus
 from tools.teaching import question_bank as questions
 
 import rankedu
-from rankbook.kit import solvers
-from rankbook.kit.check import find
 from rankedu import blackbox, hierarchy, losses, metrics, rankers, reference
-from ranklab import contestants
+from rankedu_book.kit import solvers
+from rankedu_book.kit.check import find
+from rankedu_lab import contestants
 
 BANK = questions.bank()
 NUMBER = re.compile(r"(?<![\w.])[−-]?\d+(?:\.\d+)?(?:/\d+)?")

@@ -6,7 +6,7 @@ import pytest
 import torch
 from drawn import coin, gradient, random
 
-from ranklab.contestants import APSVMLoss, interleaving, most_violated_ranking
+from rankedu_lab.contestants import APSVMLoss, interleaving, most_violated_ranking
 
 INFERENCE = ["mohapatra", "yue"]
 

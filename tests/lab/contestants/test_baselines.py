@@ -8,8 +8,8 @@ from drawn import DEVICES, random
 from torch.nn.functional import cross_entropy, normalize
 
 from rankedu.losses import OnEmbeddings, SmoothAPLoss
-from ranklab import contestants as lab
-from ranklab.contestants import LSTMRanker, ProjectionRanker, SumOverLevels, baseline, baseline_names
+from rankedu_lab import contestants as lab
+from rankedu_lab.contestants import LSTMRanker, ProjectionRanker, SumOverLevels, baseline, baseline_names
 
 PROXIES = ("normalized_softmax", "proxy_nca_pp")
 RANDOM = ("triplet_distance_weighted", "margin")  # draw their triplets

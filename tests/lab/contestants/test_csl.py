@@ -5,7 +5,7 @@ import torch
 from drawn import random, refused, value_and_gradients
 
 from rankedu.losses import ClusterLoss
-from ranklab.contestants import CSLLoss
+from rankedu_lab.contestants import CSLLoss
 
 close = torch.testing.assert_close
 #: The last class stands alone; a leaf id is used under two parents.

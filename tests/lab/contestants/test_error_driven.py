@@ -7,7 +7,7 @@ import torch
 from drawn import coin, gradient, random
 
 from rankedu import pairs
-from ranklab.contestants import ErrorDrivenAPLoss
+from rankedu_lab.contestants import ErrorDrivenAPLoss
 
 inf = float("inf")
 

@@ -9,8 +9,14 @@ from drawn import DEVICES, random
 
 from rankedu import rank
 from rankedu.rankers import SigmoidRanker
-from ranklab.contestants import LSTMRanker, ProjectionRanker, equivariance_error, exact_sorter, exact_sorter_temperature
-from ranklab.contestants.lstm import ARCHITECTURES
+from rankedu_lab.contestants import (
+    LSTMRanker,
+    ProjectionRanker,
+    equivariance_error,
+    exact_sorter,
+    exact_sorter_temperature,
+)
+from rankedu_lab.contestants.lstm import ARCHITECTURES
 
 
 def untrained(n=5, architecture="lstm"):

@@ -7,8 +7,8 @@ import torch
 from torch.nn.functional import normalize
 
 from rankedu import reference
-from ranklab.contestants import SOAPLoss
-from ranklab.experiments import retrieval
+from rankedu_lab.contestants import SOAPLoss
+from rankedu_lab.experiments import retrieval
 
 LABELS = torch.arange(4).repeat_interleave(4)
 

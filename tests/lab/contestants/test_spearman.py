@@ -6,7 +6,7 @@ from drawn import cosines, refused
 
 from rankedu.metrics import spearman
 from rankedu.rankers import BlackboxRanker, SigmoidRanker
-from ranklab.contestants import ProjectionRanker, SpearmanLoss
+from rankedu_lab.contestants import ProjectionRanker, SpearmanLoss
 
 close = torch.testing.assert_close
 

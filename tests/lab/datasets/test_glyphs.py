@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import torch
 
-from ranklab.datasets import UnicodeGlyphs, augment, held_out, open_dataset, rendering
-from ranklab.datasets.cache import cache_folder
-from ranklab.datasets.glyphs import base_letter, card_markdown, script
-from ranklab.datasets.rendering import cached_rendering, drawn_with, render
-from ranklab.datasets.unicode_tree import LETTERS, SCRIPTS, SHARES, VARIANTS, deal, halves, owners, with_variants
+from rankedu_lab.datasets import UnicodeGlyphs, augment, held_out, open_dataset, rendering
+from rankedu_lab.datasets.cache import cache_folder
+from rankedu_lab.datasets.glyphs import base_letter, card_markdown, script
+from rankedu_lab.datasets.rendering import cached_rendering, drawn_with, render
+from rankedu_lab.datasets.unicode_tree import LETTERS, SCRIPTS, SHARES, VARIANTS, deal, halves, owners, with_variants
 
 ROOT = Path(__file__).resolve().parents[3]
 PINNED_VERSION = drawn_with() == rendering.CHECKED_WITH
@@ -179,7 +179,7 @@ def test_held_out_letters_are_behind_a_door_that_one_command_alone_opens(known):
     opening = {name for name, text in texts.items() if "held_out.opened" in text or "held_out import opened" in text}
     setting = {name for name, text in texts.items() if held_out.VARIABLE in text or "held_out.VARIABLE" in text}
     assert opening <= {"lab/long_runs.py"}
-    assert setting == {"lab/ranklab/datasets/held_out.py"}
+    assert setting == {"lab/rankedu_lab/datasets/held_out.py"}
 
 
 def test_twins_have_the_same_picture_and_the_card_counts_every_image_once(known):

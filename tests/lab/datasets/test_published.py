@@ -12,10 +12,10 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from ranklab.datasets import DATASETS, DETECTION, VOC, check, open_dataset, open_detection
-from ranklab.datasets.registry import catalogue, markdown
-from ranklab.datasets.transforms import IMAGENET_MEAN, IMAGENET_SD, draw, view
-from ranklab.datasets.voc import read_annotation
+from rankedu_lab.datasets import DATASETS, DETECTION, VOC, check, open_dataset, open_detection
+from rankedu_lab.datasets.registry import catalogue, markdown
+from rankedu_lab.datasets.transforms import IMAGENET_MEAN, IMAGENET_SD, draw, view
+from rankedu_lab.datasets.voc import read_annotation
 
 run = CliRunner().invoke
 BIRDS = [f"{number:03}.Bird_{number}" for number in range(1, 104)]

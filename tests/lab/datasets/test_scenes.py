@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from ranklab.datasets import Scenes, held_out, open_detection, rendering, scenes
-from ranklab.datasets.rendering import drawn_with, render
-from ranklab.datasets.scenes import CLASSES, CLUTTER, card_markdown
-from ranklab.datasets.unicode_tree import owners
+from rankedu_lab.datasets import Scenes, held_out, open_detection, rendering, scenes
+from rankedu_lab.datasets.rendering import drawn_with, render
+from rankedu_lab.datasets.scenes import CLASSES, CLUTTER, card_markdown
+from rankedu_lab.datasets.unicode_tree import owners
 
 pytestmark = pytest.mark.filterwarnings("ignore:Scenes. .* draws other pixels")
 PINNED_VERSION = drawn_with() == rendering.CHECKED_WITH

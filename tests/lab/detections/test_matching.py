@@ -12,7 +12,7 @@ from pycocotools.coco import COCO
 from pycocotools.cocoeval import COCOeval
 
 from rankedu.metrics import UndefinedMetricWarning, average_precision
-from ranklab.detections import box_iou, evaluate_detections, match_detections
+from rankedu_lab.detections import box_iou, evaluate_detections, match_detections
 
 C = 3
 

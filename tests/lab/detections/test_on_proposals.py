@@ -9,7 +9,7 @@ from drawn import random, refused, seeded, value_and_gradients
 from rankedu.losses import APLoss, MAPLoss, NoPositivesWarning
 from rankedu.memory import ScoreMemory
 from rankedu.rankers import BlackboxRanker, SigmoidRanker
-from ranklab.detections import OnProposals
+from rankedu_lab.detections import OnProposals
 
 close = torch.testing.assert_close
 SCORES = {

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from ranklab.models import load_torchvision
+from rankedu_lab.models import load_torchvision
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from ranklab.models import ConvNet, build, embedding_head
+from rankedu_lab.models import ConvNet, build, embedding_head
 
 
 def pictures(channels=1, side=32, batch=4):

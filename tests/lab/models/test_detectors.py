@@ -9,8 +9,8 @@ from torch import nn
 from rankedu.losses import MAPLoss, NoPositivesWarning
 from rankedu.memory import ScoreMemory
 from rankedu.rankers import BlackboxRanker
-from ranklab.detections import OnProposals
-from ranklab.models import build_detector, load_torchvision
+from rankedu_lab.detections import OnProposals
+from rankedu_lab.models import build_detector, load_torchvision
 
 
 def scene(objects=3, side=64, seed=0):

@@ -8,8 +8,8 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import torch
 
-from ranklab.models import _operators, load_torchvision, operators
-from ranklab.models._operators import nms, roi_align
+from rankedu_lab.models import _operators, load_torchvision, operators
+from rankedu_lab.models._operators import nms, roi_align
 
 
 def boxes(n, side, seed=0, dtype=torch.float32):

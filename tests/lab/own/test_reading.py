@@ -10,9 +10,9 @@ import pytest
 import torch
 from PIL import Image, ImageOps
 
-from ranklab.datasets.transforms import normalise
-from ranklab.experiments import own
-from ranklab.experiments.own import pictures
+from rankedu_lab.datasets.transforms import normalise
+from rankedu_lab.experiments import own
+from rankedu_lab.experiments.own import pictures
 
 
 def noise(seed, shape=(20, 24, 3)):

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from rankedu.cli import app
 from rankedu.metrics import evaluate_retrieval
-from ranklab.experiments import own
-from ranklab.experiments.own import judging, training
-from ranklab.training import loop
+from rankedu_lab.experiments import own
+from rankedu_lab.experiments.own import judging, training
+from rankedu_lab.training import loop
 
 QUICK = ["--steps", "20", "--batch-size", "16", "--size", "16"]
 FILES = {"run.json", "card.md", "curves.png", "queries.png", "embeddings.npy", "labels.csv", "queries.csv", "model.pt"}

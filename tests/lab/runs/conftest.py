@@ -9,10 +9,10 @@ from functools import cache
 import nbformat
 import pytest
 
-from ranklab.datasets import UnicodeGlyphs, held_out
-from ranklab.experiments import _experiment
-from ranklab.experiments.retrieval_data import Data
-from ranklab.runs import find_labs, folders, load_result, plan
+from rankedu_lab.datasets import UnicodeGlyphs, held_out
+from rankedu_lab.experiments import _experiment
+from rankedu_lab.experiments.retrieval_data import Data
+from rankedu_lab.runs import find_labs, folders, load_result, plan
 
 PARAMETERS = """\
 n: int = 3  # how many
@@ -38,7 +38,7 @@ if end == "slow": time.sleep(60)
 if end == "dying": os._exit(1)
 while n == 2 and gate and not Path(gate).exists(): time.sleep(0.05)"""
 END = """\
-from ranklab.runs import save_result
+from rankedu_lab.runs import save_result
 _ = save_result({"lab": "tiny", "parameters": {"n": n}, "metrics": {"value": n * lr + seed}})"""
 
 

@@ -4,8 +4,8 @@ import pytest
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from ranklab import runs
-from ranklab.runs import sweeps
+from rankedu_lab import runs
+from rankedu_lab.runs import sweeps
 
 
 @pytest.fixture

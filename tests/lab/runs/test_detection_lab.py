@@ -5,10 +5,10 @@ import re
 import pytest
 import torch
 
-from ranklab.detections import evaluate_detections
-from ranklab.experiments import detection
-from ranklab.experiments.detection_data import KEPT, Findings, count_objects, first_of, halves, open_data, thin_out
-from ranklab.runs import find_labs, plan
+from rankedu_lab.detections import evaluate_detections
+from rankedu_lab.experiments import detection
+from rankedu_lab.experiments.detection_data import KEPT, Findings, count_objects, first_of, halves, open_data, thin_out
+from rankedu_lab.runs import find_labs, plan
 
 #: Rows of RaMBO's Tables 5 and 8, with the steps that 12 epochs take.
 ROWS = {

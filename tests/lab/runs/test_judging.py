@@ -8,10 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from ranklab.runs import Record, collect_runs, judging
-from ranklab.runs.folders import find_records
-from ranklab.runs.judging import CONFIRMED, REFUTED, UNDECIDED, Contrast, bootstrap, contrast, judge, milder, resolution
-from ranklab.runs.packing import pack, unpack
+from rankedu_lab.runs import Record, collect_runs, judging
+from rankedu_lab.runs.folders import find_records
+from rankedu_lab.runs.judging import (
+    CONFIRMED,
+    REFUTED,
+    UNDECIDED,
+    Contrast,
+    bootstrap,
+    contrast,
+    judge,
+    milder,
+    resolution,
+)
+from rankedu_lab.runs.packing import pack, unpack
 
 ABOUT = {"preset": None, "seconds": 1.0, "machine": {}, "versions": {}, "git": None, "started": ""}
 COUNTS = np.array([3, 5, 2])

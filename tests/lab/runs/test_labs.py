@@ -8,13 +8,13 @@ import pytest
 import torch
 import yaml
 
-import ranklab.training.detection
-from ranklab.experiments import detection, hierarchical_retrieval, minibatch_statistics, retrieval, speed
-from ranklab.experiments._experiment import chosen_settings
-from ranklab.experiments.detection_data import Findings
-from ranklab.methods import make_loss
-from ranklab.runs import find_labs, list_labs, list_presets, read_parameters
-from ranklab.runs.parameters import check_parameters
+import rankedu_lab.training.detection
+from rankedu_lab.experiments import detection, hierarchical_retrieval, minibatch_statistics, retrieval, speed
+from rankedu_lab.experiments._experiment import chosen_settings
+from rankedu_lab.experiments.detection_data import Findings
+from rankedu_lab.methods import make_loss
+from rankedu_lab.runs import find_labs, list_labs, list_presets, read_parameters
+from rankedu_lab.runs.parameters import check_parameters
 
 LABS = find_labs()
 TRAINING = {"retrieval": retrieval, "hierarchical_retrieval": hierarchical_retrieval}
@@ -95,7 +95,7 @@ def test_the_lab_sodeep_runs(execute):
 @pytest.mark.usefixtures("interruptible")
 def test_a_run_that_was_killed_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
     """In the lab of detection; what retrieval leaves to go on with is tested with its training."""
-    detector_step, steps = ranklab.training.detection.detector_step, count(1)
+    detector_step, steps = rankedu_lab.training.detection.detector_step, count(1)
 
     def measured(folder, **changed):
         given = SCENES | {"memory": 2, "steps": 4, "checkpoint_every": 1, "pictures": False} | changed
@@ -108,7 +108,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_numbers(tmp_path, monkeypatch
         return detector_step(*arguments, **options)
 
     whole, expected = measured(tmp_path / "whole")
-    monkeypatch.setattr(ranklab.training.detection, "detector_step", stopping)
+    monkeypatch.setattr(rankedu_lab.training.detection, "detector_step", stopping)
     with pytest.raises(KeyboardInterrupt):
         measured(tmp_path / "killed")
     outcome, found = measured(tmp_path / "killed", pictures=True)
@@ -122,7 +122,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_numbers(tmp_path, monkeypatch
 
 @pytest.mark.usefixtures("few")
 def test_bad_input_is_named_and_nothing_is_kept(refused, tmp_path, monkeypatch):
-    monkeypatch.setattr("ranklab.training.loop.one_step", lambda *_: pytest.fail("it was trained"))
+    monkeypatch.setattr("rankedu_lab.training.loop.one_step", lambda *_: pytest.fail("it was trained"))
     given = {
         retrieval: {"steps": 1, "pictures": False},
         detection: {"train_images": 6, "test_images": 4, "steps": 1, "pictures": False},

@@ -9,9 +9,9 @@ import gpu_job
 import pytest
 import yaml
 
-from rankbook.kit.lab import begin
-from ranklab.runs import find_labs, list_labs, list_presets
-from ranklab.runs.places import _papermill_output, choose_folder
+from rankedu_book.kit.lab import begin
+from rankedu_lab.runs import find_labs, list_labs, list_presets
+from rankedu_lab.runs.places import _papermill_output, choose_folder
 
 BANDS = find_labs() / "presets" / "bands"
 

@@ -7,17 +7,17 @@ import pytest
 import torch
 
 from rankedu.metrics import evaluate_retrieval
-from ranklab.datasets import UnicodeGlyphs
-from ranklab.experiments import hierarchical_retrieval, minibatch_statistics, retrieval
-from ranklab.experiments._experiment import chosen_settings
-from ranklab.experiments._minibatches import batch_metrics
-from ranklab.experiments._weights import keep_weights, weights_hash
-from ranklab.experiments.retrieval_data import Data, open_data
-from ranklab.methods import METHODS, make_loss, parse_settings
-from ranklab.runs import Record, keep_runs, tabulate
-from ranklab.runs import code as codes
-from ranklab.runs.packing import pack, unpack
-from ranklab.runs.selection import admit, of_one_code
+from rankedu_lab.datasets import UnicodeGlyphs
+from rankedu_lab.experiments import hierarchical_retrieval, minibatch_statistics, retrieval
+from rankedu_lab.experiments._experiment import chosen_settings
+from rankedu_lab.experiments._minibatches import batch_metrics
+from rankedu_lab.experiments._weights import keep_weights, weights_hash
+from rankedu_lab.experiments.retrieval_data import Data, open_data
+from rankedu_lab.methods import METHODS, make_loss, parse_settings
+from rankedu_lab.runs import Record, keep_runs, tabulate
+from rankedu_lab.runs import code as codes
+from rankedu_lab.runs.packing import pack, unpack
+from rankedu_lab.runs.selection import admit, of_one_code
 
 PATHS = torch.tensor([[i // 8, 10 + i // 4, 100 + 2 * (i // 2)] for i in range(16)])  # ids with gaps
 SMALL = {"steps": 6, "batch_size": 16, "dim": 8}

@@ -9,8 +9,8 @@ import pytest
 import torch
 from nbclient.exceptions import DeadKernelError
 
-from ranklab.runs import LabError, find_labs, load_result, locks, plan, read_parameters, run_lab, save_result
-from ranklab.runs.locks import is_locked, lock_run
+from rankedu_lab.runs import LabError, find_labs, load_result, locks, plan, read_parameters, run_lab, save_result
+from rankedu_lab.runs.locks import is_locked, lock_run
 
 QUIETLY = {"progress": False}
 GOOD = {"lab": "tiny", "parameters": {"n": 3}, "metrics": {"a": 1, "b": {"c": 0.5, "d": None}}}
@@ -98,7 +98,7 @@ def test_a_folder_is_of_one_content_and_its_run_whole_or_does_not_count(where):
     def folder(**options):
         return plan("tiny", **where, **options).folder
 
-    run, known = plan("tiny", **where), "ranklab.experiments.sodeep"
+    run, known = plan("tiny", **where), "rankedu_lab.experiments.sodeep"
     manifest, result = run.folder / "manifest.json", run.folder / "result.json"
     assert run.folder == folder(parameters={"n": 3}) == folder(assignments=["lr=0.5"])
     others = folder(parameters={"n": 4}), folder(preset="fast"), folder(parameters={"kinds": ["b"]})

@@ -10,14 +10,14 @@ import pytest
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from ranklab.datasets import held_out
-from ranklab.experiments import detection, hierarchical_retrieval, retrieval
-from ranklab.experiments._experiment import chosen_settings
-from ranklab.methods import METHODS, find_method
-from ranklab.methods.space import as_parameters, space_of
-from ranklab.runs import SweepError
-from ranklab.runs import search as searches
-from ranklab.runs.search import Between, Search, Trial, search
+from rankedu_lab.datasets import held_out
+from rankedu_lab.experiments import detection, hierarchical_retrieval, retrieval
+from rankedu_lab.experiments._experiment import chosen_settings
+from rankedu_lab.methods import METHODS, find_method
+from rankedu_lab.methods.space import as_parameters, space_of
+from rankedu_lab.runs import SweepError
+from rankedu_lab.runs import search as searches
+from rankedu_lab.runs.search import Between, Search, Trial, search
 
 SPACE = {"lr": Between(1e-3, 1e-1, log=True)}
 

@@ -6,12 +6,12 @@ from itertools import product
 import pytest
 import torch
 
-from ranklab.experiments import speed
-from ranklab.experiments.speed import contestants
-from ranklab.experiments.speed.contestants import LISTS, LOSSES, OURS, PML, VALUE, VALUES, WRITTEN, Batch, List
-from ranklab.experiments.speed.tables import compare, metrics_of, ratio_table, rows_of
-from ranklab.experiments.speed.timing import Limits, race
-from ranklab.runs.records import flatten
+from rankedu_lab.experiments import speed
+from rankedu_lab.experiments.speed import contestants
+from rankedu_lab.experiments.speed.contestants import LISTS, LOSSES, OURS, PML, VALUE, VALUES, WRITTEN, Batch, List
+from rankedu_lab.experiments.speed.tables import compare, metrics_of, ratio_table, rows_of
+from rankedu_lab.experiments.speed.timing import Limits, race
+from rankedu_lab.runs.records import flatten
 
 SMALL = {"lengths": [200, 2000], "batch": 16, "batch_sizes": [16, 32], "dim": 8, "seconds": 0.001}
 

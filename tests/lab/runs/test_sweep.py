@@ -17,10 +17,10 @@ from jupyter_core.utils import ensure_event_loop
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from ranklab.runs import clusters, plan, plan_sweep, read_parameters, run_state, save_result, sweep, sweeps
-from ranklab.runs.clusters import local_environments, parse_resources
-from ranklab.runs.locks import lock_run
-from ranklab.runs.sweep_plan import expand, parse_grid
+from rankedu_lab.runs import clusters, plan, plan_sweep, read_parameters, run_state, save_result, sweep, sweeps
+from rankedu_lab.runs.clusters import local_environments, parse_resources
+from rankedu_lab.runs.locks import lock_run
+from rankedu_lab.runs.sweep_plan import expand, parse_grid
 
 run = CliRunner().invoke
 

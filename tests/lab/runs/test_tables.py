@@ -12,12 +12,12 @@ import pytest
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from ranklab.runs import Record, Value, collect_runs, keep_runs, save_result, summarise
-from ranklab.runs.folders import find_records
-from ranklab.runs.records import flatten
-from ranklab.runs.selection import chosen, metric_names
-from ranklab.runs.summaries import best
-from ranklab.runs.tables import render
+from rankedu_lab.runs import Record, Value, collect_runs, keep_runs, save_result, summarise
+from rankedu_lab.runs.folders import find_records
+from rankedu_lab.runs.records import flatten
+from rankedu_lab.runs.selection import chosen, metric_names
+from rankedu_lab.runs.summaries import best
+from rankedu_lab.runs.tables import render
 
 ABOUT = {"preset": None, "machine": {"device": "CPU"}, "versions": {}, "git": None, "seconds": 2.0}
 

@@ -9,9 +9,9 @@ from torch.nn.functional import dropout
 from rankedu.losses import ClusterLoss, HAPPIERLoss, OnEmbeddings, RecallLoss
 from rankedu.memory import EmbeddingMemory
 from rankedu.rankers import BlackboxRanker
-from ranklab.models import ConvNet
-from ranklab.training import ClassBalancedSampler, Recipe, checkpoints, train
-from ranklab.training.logs import read_log
+from rankedu_lab.models import ConvNet
+from rankedu_lab.training import ClassBalancedSampler, Recipe, checkpoints, train
+from rankedu_lab.training.logs import read_log
 
 STEPS = 8
 

@@ -11,12 +11,12 @@ from torch.nn.functional import dropout
 from rankedu.losses import MAPLoss
 from rankedu.memory import ScoreMemory
 from rankedu.rankers import BlackboxRanker
-from ranklab.datasets import Scenes
-from ranklab.detections import OnProposals, evaluate_detections
-from ranklab.models import build_detector
-from ranklab.training import Recipe, detect, detection, evaluate_detector, proposal_scores, train_detector
-from ranklab.training import detection_batches as shown
-from ranklab.training.logs import read_log
+from rankedu_lab.datasets import Scenes
+from rankedu_lab.detections import OnProposals, evaluate_detections
+from rankedu_lab.models import build_detector
+from rankedu_lab.training import Recipe, detect, detection, evaluate_detector, proposal_scores, train_detector
+from rankedu_lab.training import detection_batches as shown
+from rankedu_lab.training.logs import read_log
 
 CPU = torch.device("cpu")
 STEPS = 8

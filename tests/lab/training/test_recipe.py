@@ -15,11 +15,11 @@ from torch.optim import lr_scheduler
 
 from rankedu.losses import ClusterLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
 from rankedu.rankers import BlackboxRanker
-from ranklab.contestants import SOAPLoss
-from ranklab.models import ConvNet
-from ranklab.training import Recipe, distributed, pick_device
-from ranklab.training.large_batch import embed_for_gradient
-from ranklab.training.recipe import Updates
+from rankedu_lab.contestants import SOAPLoss
+from rankedu_lab.models import ConvNet
+from rankedu_lab.training import Recipe, distributed, pick_device
+from rankedu_lab.training.large_batch import embed_for_gradient
+from rankedu_lab.training.recipe import Updates
 
 STEPS = 40
 ORACLES = {

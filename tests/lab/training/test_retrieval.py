@@ -8,11 +8,11 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from ranklab.datasets import augment
-from ranklab.models import ConvNet
-from ranklab.training import ClassBalancedSampler, evaluate, train
-from ranklab.training.loading import ahead, batches
-from ranklab.training.retrieval import embed
+from rankedu_lab.datasets import augment
+from rankedu_lab.models import ConvNet
+from rankedu_lab.training import ClassBalancedSampler, evaluate, train
+from rankedu_lab.training.loading import ahead, batches
+from rankedu_lab.training.retrieval import embed
 
 Points = SimpleNamespace  # a data set of given images and labels
 

@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import torch
 
-from ranklab.training import ClassBalancedSampler, SuperClassSampler
+from rankedu_lab.training import ClassBalancedSampler, SuperClassSampler
 
 
 def tree(classes, items=4):

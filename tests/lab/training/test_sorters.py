@@ -5,9 +5,17 @@ import torch
 from drawn import seeded
 
 from rankedu.rankers import BlackboxRanker
-from ranklab.contestants import LSTMRanker, equivariance_error
-from ranklab.training import draw_scores, fit_sorter, rank_error, sorter_errors, sorters, train_sorter, trained_sorter
-from ranklab.training.sorter_data import DISTRIBUTIONS
+from rankedu_lab.contestants import LSTMRanker, equivariance_error
+from rankedu_lab.training import (
+    draw_scores,
+    fit_sorter,
+    rank_error,
+    sorter_errors,
+    sorters,
+    train_sorter,
+    trained_sorter,
+)
+from rankedu_lab.training.sorter_data import DISTRIBUTIONS
 
 
 def test_each_distribution_is_what_it_says_and_drawn_from_the_generator():

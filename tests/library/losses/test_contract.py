@@ -13,7 +13,7 @@ from rankedu import losses, pairs, rank, ranks
 from rankedu.blackbox import interpolate
 from rankedu.losses import APLoss, MAPLoss, RecallLoss
 from rankedu.rankers import BlackboxRanker, SigmoidRanker
-from ranklab import contestants, detections
+from rankedu_lab import contestants, detections
 
 #: Losses share a ranker, which tells once of a step that moves nobody: in which test hangs on their order.
 pytestmark = pytest.mark.filterwarnings("ignore:lam=")

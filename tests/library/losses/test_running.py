@@ -18,8 +18,8 @@ import rankedu
 from rankedu.losses import APLoss, HAPLoss, MAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss
 from rankedu.memory import EmbeddingMemory, ScoreMemory
 from rankedu.rankers import BlackboxRanker, SigmoidRanker
-from ranklab.contestants import baseline
-from ranklab.detections import OnProposals
+from rankedu_lab.contestants import baseline
+from rankedu_lab.detections import OnProposals
 
 #: One loss of each forward() that is kept out of the graph.
 MADE = {

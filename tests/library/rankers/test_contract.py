@@ -6,13 +6,13 @@ import pytest
 import torch
 from drawn import DEVICES, DTYPES, random, refused, value_and_gradients
 
-from rankbook.kit.known_rankers import PROMISES, RANKERS, Strength, register, turnable
 from rankedu import rank, rankers
 from rankedu.blackbox import interpolate
 from rankedu.rankers.base import Ranker
 from rankedu.rankers.pairwise import PairwiseRanker
-from ranklab import contestants
-from ranklab.contestants import equivariance_error
+from rankedu_book.kit.known_rankers import PROMISES, RANKERS, Strength, register, turnable
+from rankedu_lab import contestants
+from rankedu_lab.contestants import equivariance_error
 
 N = 7
 every_ranker = pytest.mark.parametrize("name", RANKERS)

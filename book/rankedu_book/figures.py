@@ -1,0 +1,111 @@
+"""Figures to play with: one JavaScript function each, the same in the page and in JupyterLab.
+
+The functions, what they share and their pictures are in `book/_static/figures`. `play` shows a figure in a notebook,
+and the directive ``{play}`` shows it on a page. `book/contributing/figures.md` says how to add one.
+"""
+
+import base64
+import html
+import json
+import struct
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rankedu_book.kit.explorable.core import MIME, is_live
+
+FOLDER = Path(__file__).parents[1] / "_static" / "figures"
+
+
+class About(NamedTuple):
+    """What a figure asks the reader to do, what its picture shows, and in which states, side by side."""
+
+    caption: str
+    alt: str
+    states: tuple[dict[str, Any], ...]
+
+
+FIGURES = {
+    "landscape": About(
+        "**Slide λ** from a staircase to a slope, and watch the ball. Click to put the ball elsewhere.",
+        "Three pictures of the same landscape. With a small λ it is a staircase of flat steps and a ball lies still; "
+        "with a larger λ the steps melt into slopes and the ball rolls down; with a large λ one smooth bowl is left.",
+        ({"lam": 0.05}, {"lam": 0.7}, {"lam": 5}),
+    ),
+    "batch-size": About(
+        "**Slide the batch size**, and see the mAP of random batches move away from the mAP of all 1,024 items.",
+        "The histogram of the mAP of 400 random batches of 64 items. Every batch shows a higher mAP than the mAP of "
+        "all 1,024 items, which a dashed line marks.",
+        ({"batch_size": 64},),
+    ),
+    "average-precision": About(
+        "**Drag an item** along the scores. Click on it to make it relevant (a disc) or irrelevant (a square).",
+        "Eight items by their scores. A bar stands at the rank of each relevant item, as high as the precision there: "
+        "one half at rank 2, one half at rank 4, three fifths at rank 5. AP is the mean of the three bars, 0.53.",
+        ({},),
+    ),
+}
+
+
+def markup(name: str, source: str) -> str:
+    """Return the HTML of a figure: its caption, and its picture for print and where no script runs."""
+    caption, alt, _ = FIGURES[name]
+    shown = "".join(
+        f"<strong>{html.escape(part)}</strong>" if odd % 2 else html.escape(part)
+        for odd, part in enumerate(caption.split("**"))
+    )
+    width, height = struct.unpack(">II", (FOLDER / f"{name}.png").read_bytes()[16:24])  # of every PNG
+    return (
+        f'<figure class="play" id="figure-{name}" data-figure="{name}"><figcaption>{shown}</figcaption>'
+        f'<img class="play-still" src="{source}" alt="{html.escape(alt)}" '
+        f'width="{width}" height="{height}" loading="lazy"></figure>'
+    )
+
+
+class Figure:
+    """A figure as the last line of a cell; `state` is its state as the reader left it, where a kernel runs."""
+
+    def __init__(self, name: str) -> None:
+        if name not in FIGURES:
+            raise ValueError(f"name must be one of {', '.join(FIGURES)}, got {name!r}")
+        self.name = name
+        self.widget = _widget(name) if is_live() and find_spec("anywidget") else None
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The state of the figure, empty until the reader has moved something."""
+        return dict(self.widget.state) if self.widget else {}
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """Show the figure itself where a kernel runs, on a page of the book by its name, and elsewhere as a picture."""
+        picture = (FOLDER / f"{self.name}.png").read_bytes()
+        data: dict[str, Any] = {
+            MIME: {"play": self.name},
+            "image/png": base64.b64encode(picture).decode(),
+            "text/plain": f"Figure to play with: {FIGURES[self.name].alt}",
+        }
+        if self.widget:
+            data["application/vnd.jupyter.widget-view+json"] = self.widget.get_view_spec()
+        return data
+
+
+def play(name: str) -> Figure:
+    """Show the figure of that name."""
+    return Figure(name)
+
+
+def _widget(name: str) -> Any:
+    """Return the figure as an anywidget: the same scripts, in one module."""
+    import anywidget
+    import traitlets
+
+    scripts = [(FOLDER / f"{part}.js").read_text(encoding="utf-8") for part in ("ranks", "common", name)]
+    figure = f"rankedu.figures[{json.dumps(name)}]"
+    function = f"({{ model, el }}) => {figure}({{ model, el, ranks: rankedu.ranks, ui: rankedu.ui }})"
+
+    class FigureWidget(anywidget.AnyWidget):
+        _esm = "\n".join([*scripts, f"export default {{ render: {function} }};"])
+        _css = (FOLDER / "figures.css").read_text(encoding="utf-8")
+        state = traitlets.Dict().tag(sync=True)
+
+    return FigureWidget()

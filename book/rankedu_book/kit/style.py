@@ -1,0 +1,198 @@
+"""One look for every figure: colour-blind safe, legible at 600 pixels, described in words."""
+
+import io
+from collections.abc import Iterable, Mapping
+from itertools import cycle
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from rankedu_book.kit.timing import fitted_exponent
+
+#: The hues, by day on white and by night on dark. Any two are told apart with the three common deficiencies of colour
+#: vision, too. Amber and sky are for marks; as words they would be too pale on white.
+HUES = {
+    "blue": ("#1753c7", "#5f99f5"),
+    "red": ("#9f3805", "#f7793a"),
+    "green": ("#095632", "#18c276"),
+    "purple": ("#7e1066", "#c486cb"),
+    "amber": ("#b87c05", "#f9b721"),
+    "sky": ("#3693b2", "#8eddff"),
+    "ink": ("#222222", "#e6e6e6"),
+    "grey": ("#757575", "#9aa4ae"),
+}
+BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY = (day for day, _ in HUES.values())
+YELLOW = "#F0E442"  # of areas that have an edge
+#: What a colour means, in every figure; relevant and irrelevant items also by :func:`mark` and :func:`area`.
+ROLES = {
+    "positive": "blue",
+    "between": "amber",  # an item of a level between relevant and irrelevant
+    "negative": "red",
+    "gradient": "purple",
+    "ahead": "green",  # y + λc, and what is interpolated with it
+    "margin": "sky",
+    "blackbox": "green",
+    "sigmoid": "amber",
+    "histogram": "sky",
+    "projection": "purple",
+    "supremum": "blue",
+}
+POSITIVE, NEGATIVE, GRADIENT, AHEAD = (HUES[ROLES[role]][0] for role in ("positive", "negative", "gradient", "ahead"))
+#: Sequential map of the landscapes: monotone in lightness, so it survives greyscale printing.
+LANDSCAPE = "viridis"
+
+DPI = 100
+# All that is drawn where this is imported has the look.
+_LOOK: dict[Any, Any] = (
+    {"font.family": "DejaVu Sans", "font.size": 12, "axes.titlesize": 12, "axes.labelsize": 12}
+    | {"xtick.labelsize": 11, "ytick.labelsize": 11, "legend.fontsize": 11, "legend.frameon": False}
+    | {"axes.spines.top": False, "axes.spines.right": False, "lines.linewidth": 2.0, "image.cmap": LANDSCAPE}
+    | {"axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK]), "figure.facecolor": "white"}
+    | {"svg.hashsalt": "rankedu", "svg.fonttype": "path"}
+)
+mpl.rcParams.update(_LOOK)
+
+#: Numbers in words, as descriptions have them.
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+#: Looks that can be told apart by colour, by marker and by line. Red is kept for what stands apart.
+_COLOURS, _LINES = (GREEN, ORANGE, SKY, PURPLE, BLUE, BLACK, GREY), ("-", "--", "-.", ":", "-", "--", "-.")
+_LOOKS = [{"color": c, "marker": m, "linestyle": ls} for c, m, ls in zip(_COLOURS, "os^DvPX", _LINES, strict=True)]
+#: Rankers, and the losses that are made of them, which have the same look: its number.
+_MADE_OF = {
+    name: number
+    for number, names in enumerate(
+        ("blackbox RaMBO rambo_ap", "sigmoid Smooth-AP smooth_ap", "histogram FastAP", "projection", "supremum roadmap")
+    )
+    for name in names.split()
+}
+
+
+def figure(
+    rows: int = 1, columns: int = 1, *, width: float = 6.4, height: float = 4.0, **options: Any
+) -> tuple[Figure, Any]:
+    """Make a figure in the book's style."""
+    made = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
+    FigureCanvasAgg(made)
+    return made, made.subplots(rows, columns, **options)
+
+
+def place(made: Figure, *boxes: tuple[float, float, float, float]) -> None:
+    """Put the axes at fixed places: the same in all frames, and in half the time of a computed layout."""
+    made.set_layout_engine("none")
+    for axes, box in zip(made.axes, boxes, strict=True):
+        axes.set_position(box)
+
+
+def looks(names: Iterable[str], **same: Any) -> dict[str, dict[str, Any]]:
+    """A look for each of some methods, a known one's always the same: options of a plot, and those that all have."""
+    wanted = list(names)
+    others = cycle([look for i, look in enumerate(_LOOKS) if i not in {_MADE_OF.get(name) for name in wanted}])
+    return {name: (_LOOKS[_MADE_OF[name]] if name in _MADE_OF else next(others)) | same for name in wanted}
+
+
+def mark(relevant: bool) -> dict[str, Any]:
+    """How an item is marked: a relevant one is a filled disc, an irrelevant one a hollow square."""
+    if relevant:
+        return {"marker": "o", "color": POSITIVE, "markerfacecolor": POSITIVE}
+    return {"marker": "s", "color": NEGATIVE, "markerfacecolor": "white", "markeredgewidth": 1.8}
+
+
+def area(relevant: bool) -> dict[str, Any]:
+    """How a bar or a tile of an item is filled: irrelevant ones are hatched."""
+    return {"color": POSITIVE if relevant else NEGATIVE, "hatch": "" if relevant else "//"}
+
+
+def draw_items(
+    axes: Axes, x: Iterable[Any], y: Iterable[Any], names: Iterable[str], relevant: Iterable[Any], size: float = 20
+) -> None:
+    """Mark items, each with its name inside."""
+    for place, height, name, good in zip(x, y, names, relevant, strict=True):
+        axes.plot([place], [height], markersize=size if good else 0.87 * size, zorder=4, **mark(good))
+        ink: dict[str, Any] = {"color": "white" if good else NEGATIVE, "weight": "bold", "size": 0.55 * size}
+        axes.text(place, height, name, ha="center", va="center_baseline", zorder=5, **ink)
+
+
+def bands(count: int, darkest: float = 0.3) -> ListedColormap:
+    """The landscape's colours in a few bands, without the darkest, on which black arrows would not show."""
+    return ListedColormap(mpl.colormaps[LANDSCAPE](np.linspace(darkest, 1.0, count)))
+
+
+def edges(axes: Axes, height: Any, levels: Iterable[float], reach: float) -> None:
+    """Draw a line where a band of a map ends, for neighbouring colours are alike; the map goes from -reach to reach."""
+    found, sides = np.asarray(height), np.linspace(-reach, reach, len(height))
+    if inside := [level for level in levels if found.min() < level < found.max()]:
+        axes.contour(sides, sides, found, inside, colors=BLACK, linewidths=0.5, linestyles="solid", antialiased=False)
+
+
+def legend_below(made: Figure, axes: Axes, columns: int = 6, **options: Any) -> None:
+    """One legend for the whole figure, of what was drawn on one of its axes."""
+    handles, labels = axes.get_legend_handles_labels()
+    made.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), columns), **options)
+
+
+def xticks(axes: Axes, values: Iterable[float], text: str = "{:g}") -> None:
+    """Name these places of a logarithmic axis and no others."""
+    places = list(values)
+    axes.set_xticks(places, [text.format(place) for place in places])
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def draw_scaling(
+    axes: Axes, seconds: Mapping[str, dict[int, float]], label: str = "{name}: $n^{{{exponent:.2f}}}$"
+) -> list[str]:
+    """Draw seconds against list length on logarithmic axes with fitted exponents; returns these in words."""
+    facts = []
+    colours = cycle((BLUE, SKY, PURPLE, RED, GREEN, BLACK, ORANGE, GREY))
+    for (name, times), marker, colour in zip(seconds.items(), cycle("osD^vP*X"), colours, strict=False):
+        exponent, margin = fitted_exponent(times)
+        shown = label.format(name=name, exponent=exponent)
+        axes.loglog(list(times), list(times.values()), marker + "-", color=colour, label=shown)
+        facts.append(f"{name}: exponent {exponent:.2f} ± {margin:.2f} over {min(times)} to {max(times)} items")
+    axes.set(xlabel="items in the list", ylabel="seconds, forward + backward")
+    return facts
+
+
+def in_words(count: int) -> str:
+    """A number as descriptions have it: in words up to ten."""
+    return _WORDS[count] if count < len(_WORDS) else str(count)
+
+
+def describe(made: Figure, text: str) -> Figure:
+    """Attach the alternative text: what a reader who cannot see the figure should know. Returns the figure."""
+    made.set_label(" ".join(text.split()))
+    return made
+
+
+def description(made: Figure) -> str:
+    """The alternative text of a figure; empty if :func:`describe` was never called."""
+    return str(made.get_label() or "")
+
+
+def png(made: Figure) -> bytes:
+    """The figure as PNG bytes, the same bytes at every call with the same matplotlib."""
+    return _saved(made, format="png", metadata={"Software": None})
+
+
+def svg(made: Figure) -> bytes:
+    """The figure as SVG bytes, without a date."""
+    return _saved(made, format="svg", metadata={"Date": None, "Creator": None})
+
+
+def webp(made: Figure) -> bytes:
+    """The figure as lossless WebP bytes: a third of the PNG's size, for the frames of the static book."""
+    return _saved(made, format="webp", pil_kwargs={"lossless": True, "quality": 60, "method": 4})
+
+
+def _saved(made: Figure, **options: Any) -> bytes:
+    buffer = io.BytesIO()
+    made.savefig(buffer, dpi=DPI, **options)
+    return buffer.getvalue()

@@ -1,0 +1,169 @@
+"""Commands of the labs: run one, sweep a grid of it, search its settings, and read what came out."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rankedu_lab.cli.shared import Lab, Labs, Parameters, Preset, Runs, Scheduler, Timeout, Workers, telling
+
+if TYPE_CHECKING:
+    from rankedu_lab.runs import Run
+
+#: Metrics of a run that are printed.
+SHOWN = 30
+
+
+def run(
+    context: typer.Context,
+    lab: Lab,
+    preset: Preset = None,
+    parameters: Parameters = None,
+    timeout: Timeout = 3600,
+    runs: Runs = Path("runs"),
+    labs: Labs = None,
+    force: Annotated[bool, typer.Option("--force", help="Run again what has been run.")] = False,
+    explain: Annotated[bool, typer.Option("--list", help="List the lab's parameters and presets instead.")] = False,
+) -> None:
+    """Run a lab with a preset or parameters of your own; what has been run is not run again."""
+    from rankedu_lab.runs import run_lab
+
+    with telling("run"):
+        if context.args:
+            words = " ".join([*(parameters or ()), *context.args])
+            raise ValueError(f"-p must be followed by key=value in one word, got {words!r} (as in -p batch_sizes=8,16)")
+        if explain:
+            print(_about(lab, labs))
+            return
+        asked: dict[str, Any] = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
+        done = run_lab(lab, **asked, timeout=timeout, force=force)
+    print("Nothing to do: it has been run (--force runs it again)." if done.skipped else "Done.")
+    print(_metrics_of(done))
+
+
+def _metrics_of(run: "Run") -> str:
+    """The first metrics of a result, a line each, and where the others are."""
+    from rankedu_lab.runs.records import flatten
+
+    metrics = flatten(run.result.get("metrics", {}))
+    width = max(map(len, metrics), default=0)
+    texts = ["—" if v is None else str(v) if v == int(v) else f"{v:.4g}" for v in metrics.values()]
+    lines = [f"{name:<{width}}  {text}" for name, text in zip(metrics, texts, strict=True)]
+    more = [f"… and {len(lines) - SHOWN} more in result.json"] if len(lines) > SHOWN else []
+    return "\n".join([*lines[:SHOWN], *more, str(run.folder)])
+
+
+def sweep(
+    lab: Lab,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option("--grid", metavar="KEY=VALUE,VALUE", help="Values of a parameter; all combinations are run."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Run each with the seeds 0, 1, …, this number less one.", show_default="3")
+    ] = None,
+    preset: Preset = None,
+    parameters: Parameters = None,
+    timeout: Timeout = 3600,
+    runs: Runs = Path("runs"),
+    labs: Labs = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    resources: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=NUMBER", help="What a run takes of a worker there, such as GPU=1.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the runs and how far they are instead.")] = False,
+) -> None:
+    """Run a lab at every point of a grid, for several seeds; what has been run is not run again."""
+    from rankedu_lab import runs as running
+    from rankedu_lab.runs.clusters import parse_resources
+    from rankedu_lab.runs.sweep_plan import list_states
+
+    with telling("sweep"):
+        asked: dict[str, Any] = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
+        if dry_run:
+            print(list_states(running.plan_sweep(lab, grid or (), seeds=seeds, **asked)))
+            return
+        how: dict[str, Any] = {"timeout": timeout, "workers": workers, "scheduler": scheduler}
+        done = running.sweep(lab, grid or (), seeds=seeds, **asked, **how, resources=parse_resources(resources or ()))
+    fresh = sum(not run.skipped for run in done)
+    now = "" if fresh == len(done) else f", {fresh} of them now"
+    print(f"Done: {len(done)} of {len(done)} runs{now}." if fresh else f"Nothing to do: all {len(done)} runs are done.")
+    print(done[0].folder.parent)
+
+
+def search(
+    lab: Lab,
+    method: Annotated[str, typer.Option(help="The loss whose settings are searched for.")],
+    trials: Annotated[int, typer.Option(help="Runs, those included that have been made.")] = 20,
+    metric: Annotated[str, typer.Option(help="What the validation split chooses by.")] = "mAP@R",
+    preset: Preset = None,
+    parameters: Parameters = None,
+    timeout: Timeout = 3600,
+    runs: Runs = Path("runs"),
+    labs: Labs = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+) -> None:
+    """Search the learning rate and the own settings of a method by trials on the validation split."""
+    from rankedu_lab.methods.space import as_parameters, space_of
+    from rankedu_lab.runs.search import search as search_for
+
+    with telling("search"):
+        held = {text.partition("=")[0] for text in parameters or ()}
+        asked: dict[str, Any] = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
+        asked |= {"parameters": {"loss": method}, "trials": trials, "metric": metric, "as_parameters": as_parameters}
+        how: dict[str, Any] = {"timeout": timeout, "workers": workers, "scheduler": scheduler}
+        found = search_for(lab, space_of(method, without=held), **asked, **how)
+        best = found.best
+    chosen = " ".join(f"{name}={value:.4g}" for name, value in best.point.items())
+    print(f"{method}: {metric} {best.value:.4f} on the validation split with {chosen}")
+    print("; ".join(f"{name} {value:.4g}" for name, value in found.spread().items()) + f" of {trials} trials")
+
+
+def _about(lab: str, labs: Path | None) -> str:
+    """The parameters of a lab, and the presets that fit it."""
+    from rankedu_lab.runs import find_labs, list_presets, read_parameters
+    from rankedu_lab.runs.folders import find_lab
+    from rankedu_lab.runs.parameters import describe
+
+    folder = find_labs(labs)
+    declared = read_parameters(find_lab(lab, folder)).values()
+    return f"Parameters:\n{describe(declared)}\nPresets: {', '.join(list_presets(lab, folder)) or 'none'}"
+
+
+def results(
+    runs: Annotated[list[Path] | None, typer.Option(help="Folder of runs, or kept table; may be given again.")] = None,
+    keep: Annotated[Path | None, typer.Option(help="Keep the runs in this table, a .jsonl, a line each.")] = None,
+    lab: Annotated[str | None, typer.Option(help="Only this lab.")] = None,
+    by: Annotated[str | None, typer.Option(metavar="A,B", help="Parameters that tell the rows apart.")] = None,
+    metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Columns; the first sorts the rows.")] = None,
+    where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only runs with this parameter.")] = None,
+) -> None:
+    """Print a table of the finished runs: one row a setting, mean ± standard deviation over the seeds."""
+    from rankedu_lab.runs import keep_runs, tabulate
+
+    with telling("results"):
+        tables = tabulate(
+            runs or [Path("runs")],
+            lab=lab,
+            by=by.split(",") if by else None,
+            metrics=metrics,
+            where=_settings(where or ()),
+        )
+        for line in tables.skipped:
+            print(f"skipped {line}", file=sys.stderr)
+        print(tables.text)
+        if keep is not None:
+            written = keep_runs(tables.records, keep)
+            print(f"{len(written)} of {len(tables.records)} records written to {keep}", file=sys.stderr)
+
+
+def _settings(texts: Sequence[str]) -> dict[str, str]:
+    """Read KEY=VALUE texts."""
+    for text in texts:
+        if "=" not in text:
+            raise ValueError(f"--where must be followed by KEY=VALUE, got {text!r} (such as --where loss=smooth_ap)")
+    return {name: value for name, _, value in (text.partition("=") for text in texts)}

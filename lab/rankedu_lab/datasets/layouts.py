@@ -1,0 +1,160 @@
+"""How the lists of the papers' data sets are read, each in the layout in which its owner publishes it."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from rankedu_lab.datasets.lists import ListedImage, malformed, read_lines
+from rankedu_lab.datasets.published import DYML, INAT_LISTS, RANKS, Published
+
+LEVELS = ("coarse", "middle", "fine")
+IN_SHOP_LIST = "list_eval_partition.txt"
+#: Heads of the lists of DyML. In the files as released the first image follows on the same line.
+DYML_HEAD = {"fname, labels": r"\s*fname\s*,\s*labels?\s*,?"}
+DYML_HEAD["fname, coarse_id, middle_id, fine_id"] = r"\s*fname\s*,\s*coarse_id\s*,\s*middle_id\s*,\s*fine_id\s*,?"
+
+
+def _cub(folder: Path, facts: Published) -> list[ListedImage]:
+    """Lists of images, of their classes, and of the classes' names, each line a number and a word.
+
+    The first 100 classes train. The owner's own ``train_test_split.txt``, which is for classification, is not used.
+    """
+
+    def table(path: Path) -> dict[str, str]:
+        words = {}
+        for line in read_lines(path, facts):
+            number, _, word = line.strip().partition(" ")
+            if not (number.isdigit() and word):
+                raise malformed(path, line, "number name")
+            words[number] = word.strip()
+        return words
+
+    files, classes, names = (table(folder / name) for name in ("images.txt", "image_class_labels.txt", "classes.txt"))
+    first = set(sorted(names, key=int)[:100])
+    rows = []
+    for image, file in files.items():
+        number = classes.get(image, "")
+        if number not in names:
+            path = folder / "image_class_labels.txt"
+            raise ValueError(f"{path} must have a class of {facts.title} for image {image}")
+        rows.append(ListedImage("train" if number in first else "test", f"images/{file}", (names[number],)))
+    return sorted(rows, key=lambda row: row.part == "test")
+
+
+def _sop(folder: Path, facts: Published) -> list[ListedImage]:
+    """Two lists. A super-class has the name of its folder, less ``_final``."""
+    rows = []
+    for part in ("train", "test"):
+        path = folder / f"Ebay_{part}.txt"
+        for line in read_lines(path, facts)[1:]:
+            fields = line.split()
+            if len(fields) != 4 or "/" not in fields[3]:
+                raise malformed(path, line, "image_id class_id super_class_id path")
+            super_class = fields[3].split("/")[0].removesuffix("_final")
+            rows.append(ListedImage(part, fields[3], (super_class, fields[1])))
+    return rows
+
+
+def _inshop(folder: Path, facts: Published) -> list[ListedImage]:
+    """The number of images, the heads of the columns, then one image a line; of an item the first category counts."""
+    path = folder / IN_SHOP_LIST if (folder / IN_SHOP_LIST).is_file() else folder / "Eval" / IN_SHOP_LIST
+    images = "Img/" if (folder / "Img" / "img").is_dir() else ""
+    rows: list[ListedImage] = []
+    category: dict[str, str] = {}
+    for line in read_lines(path, facts)[2:]:
+        fields = line.split()
+        if len(fields) != 3 or fields[0].count("/") < 3 or fields[2] not in ("train", "query", "gallery"):
+            raise malformed(path, line, "img/SEX/category/item/image.jpg item_id train|query|gallery")
+        file, item, part = fields
+        of = category.setdefault(item, "/".join(file.split("/")[1:3]))
+        rows.append(ListedImage(part, images + file, (of, item)))
+    return sorted(rows, key=lambda row: row.part != "train")
+
+
+def _inaturalist(folder: Path, facts: Published) -> list[ListedImage]:
+    """The two lists of Smooth-AP's authors. A path ends in super-category/category/image."""
+    full = facts.name == "inat_full"
+    taxonomy = _taxonomy(folder, facts) if full else {}
+    rows = []
+    for part in ("train", "test"):
+        path = folder / "Inat_dataset_splits" / f"Inaturalist_{part}_set1.txt"
+        if not path.exists():
+            raise FileNotFoundError(f"{path} is missing (the authors of Smooth-AP publish the lists at {INAT_LISTS})")
+        for line in read_lines(path, facts):
+            *_, super_category, category, image = ("", "", "", *line.strip().split("/"))
+            if not (super_category and category.isdigit() and image):
+                raise malformed(path, line, "train_val2018/super-category/category/image.jpg")
+            if full and int(category) not in taxonomy:
+                raise ValueError(f"the taxonomy in {folder} must have category {category} of {path.name}")
+            names = taxonomy[int(category)] if full else (super_category, category)
+            rows.append(ListedImage(part, f"train_val2018/{super_category}/{category}/{image}", names))
+    return rows
+
+
+def _taxonomy(folder: Path, facts: Published) -> dict[int, tuple[str, ...]]:
+    """For each category the names from kingdom to genus, and its number with its own name."""
+    paths = [folder / "categories.json", folder / "train2018.json"]
+    path = next((path for path in paths if path.exists()), None)
+    if path is None:
+        raise FileNotFoundError(f"{paths[0]} is missing, and so is train2018.json ({facts.where()})")
+    try:
+        listed = json.loads(path.read_text(encoding="utf-8"))
+        return {
+            int(entry["id"]): (*(str(entry[rank]) for rank in RANKS[:-1]), f"{entry['id']} {entry['name']}")
+            for entry in (listed["categories"] if isinstance(listed, dict) else listed)
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        expected = ", ".join(("id", "name", *RANKS[:-1]))
+        raise ValueError(f"{path} must be the owner's list of categories with {expected}: {error!r}") from None
+
+
+def _dyml(folder: Path, facts: Published) -> list[ListedImage]:
+    """All lists, training first."""
+    tests = [f"{part}_{level}" for level in facts.benchmarks for part in ("query", "gallery")] or ["test"]
+    return [row for part in ("train", *tests) for row in _dyml_part(folder, facts, part)]
+
+
+def read_dyml(folder: Path, facts: Published, split: str, level: str) -> list[ListedImage]:
+    """The lists of one split, with labels of one level where queries and gallery are of one: numbered on their own."""
+    if split == "train" or not facts.benchmarks:
+        return _dyml_part(folder, facts, split)
+    parts = {part: _dyml_part(folder, facts, f"{part}_{level}") for part in ("query", "gallery")}
+    return [row._replace(part=part) for part, rows in parts.items() for row in rows]
+
+
+def _dyml_part(folder: Path, facts: Published, part: str) -> list[ListedImage]:
+    """One list: of "train", of "test", or of "query_fine" and its like.
+
+    The layout was learned from the authors' reading code and from HAPPIER's, not from the files. Both codes show that
+    the head of a list and its first image share a line; a list that has them on two is read as well.
+    """
+    kind, _, level = part.partition("_")
+    if level:
+        path, images = folder / f"bmk_{level}" / f"{kind}.csv", f"bmk_{level}/{kind}"
+    else:
+        home = {"train": "train", "test": "mini-bmk_all_in_one"}[part]
+        path, images = folder / home / "label.csv", f"{home}/imgs"
+    columns = "fname, labels" if level else "fname, coarse_id, middle_id, fine_id"
+    lines = read_lines(path, facts) or [""]
+    head = re.match(DYML_HEAD[columns], lines[0])
+    if head is None:
+        raise malformed(path, lines[0], columns)
+    rows = []
+    for line in filter(str.strip, [lines[0][head.end() :], *lines[1:]]):
+        file, *labels = (field.strip() for field in line.split(","))
+        if len(labels) != columns.count(","):
+            raise malformed(path, line, columns)
+        rows.append(ListedImage(part, f"{images}/{file}", tuple(labels)))
+    return rows
+
+
+#: By the name of the data set.
+READ: Mapping[str, Callable[[Path, Published], list[ListedImage]]] = {
+    "cub": _cub,
+    "sop": _sop,
+    "inshop": _inshop,
+    "inat_base": _inaturalist,
+    "inat_full": _inaturalist,
+    **{f"dyml_{kind}": _dyml for kind in DYML},
+}

@@ -1,0 +1,163 @@
+"""Pascal VOC: photographs of 20 classes of things, with a box around each, an XML file for each picture, and lists.
+
+The owner counts pixels from 1, and a box holds its last row and column: a box around the first pixel alone reads
+1, 1, 1, 1. Here it is 0, 0, 1, 1: the edges, measured from the upper left corner.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+from xml.etree import ElementTree
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from rankedu.checks import check_choice, check_count
+from rankedu_lab.datasets.files import read_image
+from rankedu_lab.datasets.lists import data_folder, missing, read_lines
+from rankedu_lab.datasets.published import DETECTION
+
+FACTS = DETECTION["voc"]
+#: The owner's classes, in alphabetical order.
+NAMES = (
+    *("aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow"),
+    *("diningtable", "dog", "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor"),
+)
+SPLITS = ("train", "val", "trainval", "test")
+
+
+class DetectionData(Protocol):
+    """What every data set for detection has: pictures with boxes, the classes' names, and whether mirroring is safe."""
+
+    split: str
+    names: tuple[str, ...]
+    flips: bool
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int) -> tuple[Tensor, dict[str, Tensor]]: ...
+
+    def target(self, index: int) -> dict[str, Tensor]: ...
+
+
+class VOC:
+    """Pascal VOC of one year or several, in ``root/VOCdevkit``: ``years`` (2007,), or (2007, 2012), called 07+12.
+
+    Only the test of 2007 has published annotations. The owner counts pixels from 1, and xmax is the last column of a
+    box: a box here is xmin − 1, ymin − 1, xmax, ymax, so that its width is x2 − x1. Opening reads the lists only.
+    """
+
+    flips = True
+    names: tuple[str, ...] = NAMES
+
+    def __init__(
+        self,
+        split: str = "trainval",
+        root: str | os.PathLike[str] | None = None,
+        *,
+        years: Sequence[int] = (2007,),
+        images: int | None = None,
+    ) -> None:
+        check_choice(split, SPLITS, name="split")
+        if not years or (split == "test" and tuple(years) != (2007,)):
+            hint = "the test of 2007 alone has published annotations" if years else "for instance (2007, 2012)"
+            raise ValueError(f"years must be {(2007,)} for the split {split!r}, got {tuple(years)} ({hint})")
+        if images is not None:
+            check_count(images, "images", hint="None takes all")
+        self.split, self.years = split, tuple(years)
+        devkit = data_folder(FACTS, root)
+        self._paths = [path for year in self.years for path in listed(devkit, year, split)][:images]
+        self._labels = {name: label for label, name in enumerate(NAMES, 1)}
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __getitem__(self, index: int) -> tuple[Tensor, dict[str, Tensor]]:
+        """A picture, uint8 (3, H, W), and its ``boxes`` (M, 4), ``labels`` (M,) from 1 on and ``difficult`` (M,)."""
+        file, target = self._read(index)
+        return read_image(file, FACTS, _pixels), target
+
+    def __repr__(self) -> str:
+        return f"VOC({self.split!r} of {' and '.join(map(str, self.years))}: {len(self)} images)"
+
+    def target(self, index: int) -> dict[str, Tensor]:
+        """What is on a picture, as in ``voc[index]``, without decoding it."""
+        return self._read(index)[1]
+
+    def _read(self, index: int) -> tuple[Path, dict[str, Tensor]]:
+        """The file of a picture, and what is on it."""
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index must lie within the {len(self)} images, got {index}")
+        path = self._paths[index]
+        annotation = read_annotation(path)
+        unknown = [name for name in annotation.names if name not in self._labels]
+        if unknown:
+            raise ValueError(f"{path}: a name must be one of the {len(self.names)} classes, got {unknown[0]!r}")
+        target = {
+            "boxes": torch.tensor(annotation.boxes, dtype=torch.float32).view(-1, 4),
+            "labels": torch.tensor([self._labels[name] for name in annotation.names], dtype=torch.int64),
+            "difficult": torch.tensor(annotation.difficult, dtype=torch.bool),
+        }
+        return picture(path, annotation), target
+
+
+class Annotation(NamedTuple):
+    """What an annotation says: the picture's file, and each object's class, box and whether it is difficult."""
+
+    file: str
+    names: list[str]
+    boxes: list[tuple[float, float, float, float]]  # x1, y1, x2, y2: edges, from 0 on
+    difficult: list[bool]
+
+
+def read_annotation(path: Path) -> Annotation:
+    """Read an annotation; a FileNotFoundError tells where to get it, a ValueError what is wrong."""
+    try:
+        root = ElementTree.parse(path).getroot()
+        objects = root.findall("object")
+        return Annotation(
+            _text(root, "filename"),
+            [_text(item, "name") for item in objects],
+            [_box(item) for item in objects],
+            [bool(int(item.findtext("difficult", "0"))) for item in objects],
+        )
+    except FileNotFoundError:
+        raise missing(path, FACTS) from None
+    except (ElementTree.ParseError, ValueError) as error:
+        raise ValueError(f"{path} must be an annotation of Pascal VOC: {error} ({FACTS.where()})") from None
+
+
+def _text(element: ElementTree.Element, tag: str) -> str:
+    text = (element.findtext(tag) or "").strip()
+    if not text:
+        raise ValueError(f"<{element.tag}> has no <{tag}>")
+    return text
+
+
+def _box(item: ElementTree.Element) -> tuple[float, float, float, float]:
+    """The edges of a box. The parts of a person have boxes of their own, further down; they are not read."""
+    left, top, right, bottom = (float(_text(item, f"bndbox/{tag}")) for tag in ("xmin", "ymin", "xmax", "ymax"))
+    if right < left or bottom < top:
+        raise ValueError(f"<bndbox> ends before it begins: {left:g}, {top:g}, {right:g}, {bottom:g}")
+    return left - 1, top - 1, right, bottom
+
+
+def listed(devkit: Path, year: int, part: str) -> list[Path]:
+    """The annotations of the pictures on one of the owner's lists."""
+    folder = devkit / f"VOC{year}"
+    if not folder.is_dir():
+        raise missing(folder, FACTS)
+    ids = read_lines(folder / "ImageSets" / "Main" / f"{part}.txt", FACTS)
+    return [folder / "Annotations" / f"{name.strip()}.xml" for name in ids]
+
+
+def picture(path: Path, annotation: Annotation) -> Path:
+    """The file of the picture that an annotation is of."""
+    return path.parent.parent / "JPEGImages" / annotation.file
+
+
+def _pixels(image: Any) -> Tensor:
+    """The picture as it is, in red, green and blue."""
+    return torch.from_numpy(np.array(image.convert("RGB"))).permute(2, 0, 1).contiguous()

@@ -1,0 +1,133 @@
+"""What a run of a training lab leaves behind, beside its files."""
+
+import shutil
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from rankedu.files import written
+from rankedu.hierarchy import InvertedRelevanceWarning
+from rankedu.metrics import UndefinedMetricWarning
+from rankedu_lab.experiments.retrieval_data import Data
+from rankedu_lab.methods import Objective
+from rankedu_lab.runs.packing import pack
+from rankedu_lab.training import History
+
+#: Points of the curve of the loss.
+POINTS = 24
+
+
+@dataclass(kw_only=True)
+class Trained:
+    """What every run leaves behind that trains a network."""
+
+    net: Any  #: trained
+    history: History
+    data: Any  #: what it was trained and tested on
+    state: Path  #: folder of the checkpoint
+    metrics: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)  #: what a reader of the numbers should know
+    evidence: dict[str, Any] = field(default_factory=dict)  #: by which the run can be judged, see `add_evidence`
+
+    def times(self) -> dict[str, float]:
+        """Where the time went: "seconds" of training and evaluation, and the shares of `History.shares`."""
+        return {"seconds": self.history.seconds + self.history.evaluating, **self.history.shares()}
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The log: the loss of every step, and what was evaluated after it on a part of the test images."""
+        rows: list[dict[str, Any]] = [{"step": s, "loss": v} for s, v in enumerate(self.history.losses, start=1)]
+        for measured in self.history.evaluations:
+            of_a_part = {f"{name} of a part": value for name, value in measured.items() if name != "step"}
+            rows[int(measured["step"]) - 1] |= of_a_part
+        return rows
+
+    def close(self) -> None:
+        """Give up the checkpoint, and keep the weights; to be called when the result is saved."""
+        if self.state.is_dir():
+            with written(self.state.parent / "net.pt") as part:
+                torch.save(self.net.state_dict(), part)
+            shutil.rmtree(self.state)
+
+
+@dataclass(kw_only=True)
+class RetrievalOutcome(Trained):
+    """What a run of a retrieval lab leaves behind."""
+
+    loss: Objective  #: trained too, where it has weights
+    data: Data
+    judged: Any  #: what it was trained with: the loss, or what stood in for it
+    embeddings: Tensor  #: (N, dim) of the test images, on the CPU; where the gallery is apart, queries first
+    shown: Data | None = None  #: a part of the test images
+    before: Tensor | None = None  #: its embeddings, by the network as it began
+    after: Tensor | None = None  #: and as it ended
+
+
+@contextmanager
+def timed(history: History) -> Iterator[None]:
+    """The block belongs to the evaluation."""
+    started = time.perf_counter()
+    yield
+    history.evaluating += time.perf_counter() - started
+
+
+def resumed(history: History) -> list[str]:
+    """A note on a run that was interrupted, and goes on from its checkpoint."""
+    steps = ", ".join(map(str, history.interrupted))
+    return [f"the run was interrupted after step {steps}, and went on from its checkpoint"] if steps else []
+
+
+@contextmanager
+def noting(notes: list[str]) -> Iterator[None]:
+    """What a data set is warned about becomes a note, once; other warnings are given as ever."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        if not issubclass(warning.category, UndefinedMetricWarning | InvertedRelevanceWarning):
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        elif str(warning.message) not in notes:
+            notes.append(str(warning.message))
+
+
+def add_evidence(outcome: RetrievalOutcome, hits: Tensor, per_query: Mapping[str, Tensor]) -> None:
+    """Pack metrics `per_query` (n,), as means of base letters, and `hits` (n, L): where the first result is right.
+
+    Of the pictures that two characters share the means are told apart.
+    """
+    letters = outcome.data.test.labels[:, -2:][:, 0]
+    order = letters.argsort(stable=True)
+    numbers, place, counts = letters.unique(return_inverse=True, return_counts=True)
+    means = {
+        name: torch.zeros(len(numbers), dtype=torch.float64).index_add(0, place, values.double()) / counts
+        for name, values in per_query.items()
+    }
+    outcome.evidence |= {
+        "levels": outcome.data.test.labels.shape[1],
+        "first": pack(hits.nansum(1).long().cpu()[order], "uint8"),
+        "letters": pack(numbers, "int32"),
+        "queries": pack(counts, "uint16"),
+        "means": {name: pack(values, "float32") for name, values in means.items()},
+        "curve": curve(outcome.history),
+    }
+    twins = getattr(outcome.data.test, "twins", None)
+    if twins is not None:
+        outcome.metrics |= {
+            f"{name} of {side}": float(values[mask].mean())
+            for name, values in per_query.items()
+            for side, mask in (("twins", twins), ("others", ~twins))
+        }
+
+
+def curve(history: History) -> dict[str, Any]:
+    """The loss as means over equal parts of the training, and what was evaluated on the way."""
+    losses = torch.tensor(history.losses, dtype=torch.float64)
+    parts = losses.tensor_split(min(POINTS, len(losses))) if len(losses) else ()
+    return {"loss": [round(float(part.mean()), 5) for part in parts], "evaluations": history.evaluations}

@@ -1,0 +1,295 @@
+"""Train on pictures of your own, in a folder for the settings, the checkpoint and, at the end, all results."""
+
+import csv
+import io
+import json
+import shutil
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from filelock import FileLock, Timeout
+from torch import Tensor
+
+from rankedu.checks import check_count, check_number
+from rankedu.files import written
+from rankedu_lab.datasets.cache import cached_arrays
+from rankedu_lab.experiments._experiment import start_note
+from rankedu_lab.experiments._weights import weights_hash
+from rankedu_lab.experiments.own.judging import baselines, card, collapsed, curves, per_query, queries, table
+from rankedu_lab.experiments.own.pictures import forecast
+from rankedu_lab.experiments.own.reading import OwnPictures, Read
+from rankedu_lab.methods import find_method, make_loss, parse_settings
+from rankedu_lab.models.build import build
+from rankedu_lab.models.resnet import RESNETS
+from rankedu_lab.runs.results import write_json
+from rankedu_lab.training import History, Recipe, pick_device
+from rankedu_lab.training import train as train_by
+from rankedu_lab.training.retrieval import embed
+
+#: A loss of classes, one that the book advises to begin with, and one of a hierarchy, where none is asked for.
+LOSSES = ("roadmap", "happier")
+#: All that decides what comes out, beside the pictures; None stands for what fits, see `settled`.
+SETTINGS: dict[str, Any] = {
+    "loss": None,
+    "settings": "",
+    "model": "convnet_wide",
+    "weights": None,
+    "pretrained": False,
+    "frozen": False,
+    "size": None,
+    "dim": None,
+    "steps": 300,
+    "batch_size": 128,
+    "per_class": 4,
+    "lr": None,
+    "mirror": False,
+    "seed": 0,
+}
+#: So many steps are lost by Ctrl-C at most.
+CHECKPOINT = 10
+#: The file that claims a folder for one run.
+LOCK = "run.lock"
+
+
+@contextmanager
+def claimed(folder: Path, source: Path) -> Iterator[None]:
+    """Claim a folder for one run, before any work; a ValueError if it is not free, an OSError if not writable."""
+    if source.is_dir() and folder.resolve().is_relative_to(source.resolve()):
+        message = "else its pictures would be taken for yours: name a folder elsewhere with --out"
+        raise ValueError(f"out must not be in {source}, got {folder} ({message})")
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"out must be a folder, got the file {folder} (name another with --out)")
+    _check_free(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise ValueError(f"{folder} is in use by another run (wait for its end, or name another with --out)") from None
+    try:
+        yield
+    finally:
+        lock.release()
+        (folder / LOCK).unlink(missing_ok=True)
+        if not any(folder.iterdir()):
+            folder.rmdir()
+
+
+def _check_free(folder: Path) -> None:
+    """Raise ValueError for a folder of files that are of no run."""
+    if folder.exists() and {"run.json", LOCK}.isdisjoint(held := {path.name for path in folder.iterdir()}) and held:
+        raise ValueError(f"{folder} holds other files, and nothing is overwritten (name another folder with --out)")
+
+
+def settled(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Complete `SETTINGS` with size, dimension and rate by the network; ValueError for what fits no pictures."""
+    chosen = {**SETTINGS, **given}
+    large, imagenet = chosen["model"] in RESNETS, chosen["pretrained"] and not chosen["frozen"]
+    for name in ("steps", "batch_size", "per_class"):
+        check_count(chosen[name], name, least=2 if name == "per_class" else 1)
+    fitting = {"size": 224 if large else 32, "dim": 512 if large else 64, "lr": 1e-5 if imagenet else 1e-3}
+    chosen |= {name: value for name, value in fitting.items() if chosen[name] is None}
+    check_count(chosen["size"], "size")
+    check_number(chosen["lr"], "lr", above=0)
+    own = parse_settings(chosen["settings"])
+    if chosen["loss"]:
+        find_method(chosen["loss"]).check(own)
+    return {**chosen, "settings": own}
+
+
+def _fitted(chosen: Mapping[str, Any], data: Read) -> dict[str, Any]:
+    """Complete the settings that depend on the pictures: the loss and the size of a batch; ValueError if unfit."""
+    loss = chosen["loss"] or LOSSES[len(data.levels) > 1]
+    method = find_method(loss)
+    method.check(chosen["settings"])
+    usual = {"lam": "auto", "margin": 0.1} if "lam" in method.settings else {}
+    counts = Counter(row.names for row in data.rows if row.part == "train")
+    enough = sum(count >= chosen["per_class"] for count in counts.values())
+    if enough < 2:
+        raise ValueError(
+            f"per_class must leave two classes to train on, got {chosen['per_class']}, which leaves {enough} "
+            f"(the training classes have up to {max(counts.values())} pictures)"
+        )
+    batch = min(chosen["batch_size"], enough * chosen["per_class"])
+    return {**chosen, "loss": loss, "settings": usual | chosen["settings"], "batch_size": batch, "size": data.size}
+
+
+def train(
+    data: Read, folder: Path, *, device: str = "auto", command: str = "", progress: bool = True, **given: Any
+) -> list[list[str]] | None:
+    """Train, evaluate, and write all files into the folder.
+
+    Parameters
+    ----------
+    data : Read
+        The pictures.
+    folder : Path
+        New, empty, or of the same run, which goes on if it was stopped.
+    device : str
+        "auto", "cpu", "cuda" or "cuda:1".
+    command : str
+        What was typed, for the card.
+    progress : bool
+        Say how long it will take, and show a bar.
+    **given
+        Of `SETTINGS`.
+
+    Returns
+    -------
+    list of list of str, or None
+        The table of the card; None for a run that was done before.
+    """
+    chosen, on = _fitted(settled(given), data), pick_device(device)
+    net, start = _network(chosen)
+    fit, test = (OwnPictures(data, side, mirror=chosen["mirror"]) for side in ("train", "test"))
+    loss = make_loss(chosen["loss"], dim=chosen["dim"], labels=fit.labels, **chosen["settings"]).to(on)
+    if _begun(folder, {"data": data.digest, "start": start, **chosen}):
+        return None
+    few = int((fit.labels[:, -1].unique(return_counts=True)[1] < chosen["per_class"]).sum())
+    notes = [*data.notes, *start_note(net, chosen)]
+    notes += [f"{few} training classes have fewer than {chosen['per_class']} pictures and train nothing"] * bool(few)
+    net = net.to(on)
+    trained, inputs, made = _before(net, (fit, test), loss, chosen, f"{data.digest[:16]}-{start}", progress)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        history = _trained(trained, inputs, loss, chosen, folder / "state", progress)
+        made["trained"] = F.normalize(embed(trained, inputs[1]).cpu(), dim=1)
+        values = {name: per_query(embeddings, test.labels, data.levels) for name, embeddings in made.items()}
+    notes += dict.fromkeys(str(warning.message).partition(" (")[0] for warning in caught)  # there is Python in brackets
+    notes += (alike := collapsed(made))
+    if alike and progress:
+        print("\n".join(alike), file=sys.stderr, flush=True)
+    if history.interrupted:
+        notes.append(f"stopped after step {', '.join(map(str, history.interrupted))}, and taken up again")
+    rows = table(values, test.labels[:, -1])
+    _write(folder, data, test, made["trained"], values["trained"])
+    _packed(folder / "model.pt", lambda file: torch.save(net.cpu().state_dict(), file))
+    curves(history, folder / "curves.png")
+    text = card(data, test, chosen, net, loss.loss, history, rows, notes, folder, command)
+    with written(folder / "card.md") as part:
+        part.write_text(text, encoding="utf-8")
+    shutil.rmtree(folder / "state")
+    return rows
+
+
+def _before(
+    net: Any, inputs: tuple[Any, ...], loss: Any, chosen: Mapping[str, Any], key: str, progress: bool
+) -> tuple[Any, tuple[Any, ...], dict[str, Tensor]]:
+    """Return what is trained and on what, and the test as embedded before training; say how long training will take."""
+    began, found = "untrained network" if net.pretrained == "random" else "network at first", baselines(*inputs)
+    clock = time.perf_counter()
+    if chosen["frozen"]:
+        began, trained, inputs = "frozen features", net.embed, _features(net, inputs, key)
+        first, clock = inputs[1].features, time.perf_counter()
+    else:
+        trained, first = net, embed(net, inputs[1]).cpu()
+    if progress:
+        evaluations = chosen["steps"] // max(1, chosen["steps"] // 10) + 1
+        spent = evaluations * (time.perf_counter() - clock) + _seconds(trained, inputs[0], loss, chosen)
+        print(f"training takes {forecast(spent)}", file=sys.stderr, flush=True)
+    return trained, inputs, {began: first, **found}
+
+
+def _network(chosen: Mapping[str, Any]) -> tuple[Any, str]:
+    """Make the network and a hash of its first weights; ValueError for weights that are not there."""
+    torch.manual_seed(chosen["seed"])
+    net: Any = build(
+        chosen["model"], in_channels=3, **{name: chosen[name] for name in ("dim", "pretrained", "weights")}
+    )
+    if chosen["frozen"] and net.pretrained == "random":
+        raise ValueError("frozen must go with a network that knows something (give --weights FILE, or --pretrained)")
+    if chosen["pretrained"] and net.pretrained == "random":
+        raise ValueError(
+            f"pretrained must find ImageNet's weights on this machine, got none for {chosen['model']} "
+            "(give --weights FILE, or leave it out)"
+        )
+    return net, weights_hash(net.state_dict())
+
+
+def _begun(folder: Path, known: Mapping[str, Any]) -> bool:
+    """Write the settings of the run into a new folder, or compare them with those there; say whether it is done."""
+    path = folder / "run.json"
+    _check_free(folder)
+    if not path.is_file():
+        write_json(path, known)
+    then = json.loads(path.read_text(encoding="utf-8"))
+    for name, value in known.items():
+        if then.get(name) != value:
+            message = f"with {name}={then.get(name)!r}, got {value!r}"
+            raise ValueError(f"{folder} is of another run, {message} (name another folder with --out)")
+    return (folder / "card.md").is_file()
+
+
+def _seconds(trained: Any, inputs: Any, loss: Any, chosen: Mapping[str, Any]) -> float:
+    """Estimate the time of all steps from two smaller steps with copies."""
+    part = min(chosen["batch_size"], 8 * chosen["per_class"])
+    with torch.random.fork_rng(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        settings = {"per_class": chosen["per_class"], "lr": chosen["lr"], "progress": False}
+        history = train_by(*deepcopy((trained,)), inputs, deepcopy(loss), steps=2, batch_size=part, **settings)
+    return history.seconds / 2 * chosen["steps"] * chosen["batch_size"] / part
+
+
+def _trained(trained: Any, inputs: Any, loss: Any, chosen: Mapping[str, Any], state: Path, progress: bool) -> History:
+    """Train, from a checkpoint if there is one."""
+    return train_by(
+        trained,
+        inputs[0],
+        loss,
+        **{name: chosen[name] for name in ("steps", "batch_size", "per_class", "lr", "seed")},
+        recipe=Recipe(head_lr=10.0 if chosen["pretrained"] and not chosen["frozen"] else 1.0),
+        test=inputs[1],
+        evaluate_every=max(1, chosen["steps"] // 10),
+        folder=state,
+        checkpoint_every=CHECKPOINT,
+        progress=progress,
+    )
+
+
+def _features(net: Any, sides: tuple[OwnPictures, ...], key: str) -> tuple[Any, ...]:
+    """Compute the backbone's features of each side, (n, f), once for all runs that start from it."""
+    kept = cached_arrays(
+        f"features-{key}.npz", lambda: {side.split: embed(net.features, side).cpu().numpy() for side in sides}
+    )
+
+    def of(side: OwnPictures) -> Any:
+        values = torch.from_numpy(kept[side.split])
+        return SimpleNamespace(labels=side.labels, features=values, load=lambda index, generator=None: values[index])
+
+    return tuple(map(of, sides))
+
+
+def _packed(path: Path, save: Callable[[Any], None]) -> None:
+    """Write a file in one piece, because torch and NumPy do not say why they could not."""
+    save(packed := io.BytesIO())
+    with written(path) as part:
+        part.write_bytes(packed.getbuffer())
+
+
+def _write(folder: Path, data: Read, test: OwnPictures, embeddings: Tensor, values: Mapping[str, Tensor]) -> None:
+    """Write embeddings and labels of the test, as `rankedu evaluate` reads them, and its queries."""
+    _packed(folder / "embeddings.npy", lambda file: np.save(file, embeddings.numpy()))
+    words, numbers = [row.names for row in test.rows], zip(*values.values(), strict=True)
+    whole = [
+        [row.file, *row.names, *(f"{value:.4f}" for value in line)]
+        for row, line in zip(test.rows, numbers, strict=True)
+    ]
+    tables: dict[str, list[Sequence[str]]] = {
+        "labels.csv": [data.levels, *words],
+        "queries.csv": [("path", *data.levels, *values), *whole],
+    }
+    for name, lines in tables.items():
+        with written(folder / name) as part, part.open("w", newline="", encoding="utf-8") as text:
+            csv.writer(text, lineterminator="\n").writerows(lines)
+    queries(embeddings, data, test, values["mAP"], folder / "queries.png")

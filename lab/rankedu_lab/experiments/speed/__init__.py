@@ -1,0 +1,165 @@
+"""What the lab `speed` does: rank losses against their own formulas, other libraries, and the work nobody can avoid.
+
+RaMBO's Table 6 (one list of up to 10⁸ scores), Smooth-AP's Table S2 (a loss beside the network), and batches of
+embeddings. `contestants` is who is timed, `timing` how, and `tables` makes tables of the rows.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from rankedu.checks import check_choice
+from rankedu_lab.experiments.speed import contestants, tables
+from rankedu_lab.experiments.speed.contestants import LIMIT, OURS, PML, PRODUCT, VALUE, WRITTEN, List
+from rankedu_lab.experiments.speed.published import PRINTED
+from rankedu_lab.experiments.speed.tables import table
+from rankedu_lab.experiments.speed.timing import Limits, Name, Row, free_memory, processor, race
+from rankedu_lab.runs.parameters import defaults_of
+
+__all__ = ["DEFAULTS", "PARTS", "PRINTED", "Speed", "run", "table"]
+
+
+def long_lists(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
+    """AP and recall of lists beside their formulas and the limits."""
+    share, seed = chosen["share"], chosen["seed"]
+    losses: list[Name] = [(work, who) for work in ("AP", "recall") for who in (OURS, WRITTEN)]
+    sorts = ("one np.sort", "two np.argsort") if device == "cpu" else ("two torch.argsort",)
+    names = [*losses, *((LIMIT, who) for who in ("one copy", "one torch.sort", *sorts))]
+    works = lambda n: List(n, share, seed, device).works(names)  # noqa: E731
+    return race(chosen["lengths"], works, limits, lambda name, n: 60.0 * n if name[1] == WRITTEN else 20.0 * n)
+
+
+def beside_backbone(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
+    """A network on a batch of pictures, and each loss of Table S2, with its settings, on a batch of embeddings."""
+    size, dim, seed = chosen["batch"], chosen["dim"], chosen["seed"]
+    batch = contestants.Batch(size, chosen["per_class"], dim, seed, device, lam=4.0, bins=20)
+    network = contestants.network(
+        chosen["model"], dim, size, chosen["chunk"], device, pixels=chosen["image_size"], seed=seed
+    )
+    works = {("backbone", chosen["model"]): network}
+    for title, loss in {"Blackbox AP": "RaMBO AP", "FastAP": "FastAP", "Smooth-AP": "Smooth-AP"}.items():
+        works |= {(title, who): work for (_, who), work in batch.works([(loss, OURS), (loss, WRITTEN)]).items()}
+    return race([size], lambda _: works, limits)
+
+
+def batches(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
+    """All losses of a batch, ours and others', and average precision alone, at every batch size."""
+    peers: list[Name] = [("Smooth-AP", PML), ("FastAP", PML), (VALUE, OURS), (VALUE, "torchmetrics")]
+    names = [(LIMIT, PRODUCT), *((loss, who) for loss in contestants.LOSSES for who in (OURS, WRITTEN)), *peers]
+    names += [(VALUE, "scikit-learn")] if device == "cpu" else []
+    setting = (chosen["per_class"], chosen["dim"], chosen["seed"], device)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the other libraries
+        sizes = chosen["batch_sizes"]
+        works = lambda size: contestants.Batch(size, *setting).works(names)  # noqa: E731
+        return race(sizes, works, limits, contestants.needed)
+
+
+#: What can be measured, in the order in which it is.
+PARTS: dict[str, Callable[[Mapping[str, Any], Limits, str], list[Row]]] = {
+    "long lists": long_lists,
+    "backbone": beside_backbone,
+    "batches": batches,
+}
+#: Every parameter of the lab.
+DEFAULTS = defaults_of("speed")
+#: Of the memory that is free, how much may be used.
+SHARE = 0.8
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What was measured: rows, as `tables` reads them, with a ``note`` where something was not; and on what machine."""
+
+    rows: list[Row]
+    machine: dict[str, Any]
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """All numbers, nested by device, part, what was done, who did it, and size."""
+        return tables.metrics_of(self.rows)
+
+    def of(self, part: str, device: str = "cpu") -> list[Row]:
+        """The rows of one part on one device."""
+        return [row for row in self.rows if (row["part"], row["device"]) == (part, device)]
+
+    def devices(self, part: str) -> list[str]:
+        """Where a part was measured, at least some of it."""
+        timed = (row["device"] for row in self.rows if row["part"] == part and row.get("seconds") is not None)
+        return list(dict.fromkeys(timed))
+
+    def notes(self) -> list[str]:
+        """Why something was not measured, a line each."""
+        lines = []
+        for row in [row for row in self.rows if row.get("note")]:
+            what = ", ".join(filter(None, (row["device"], row["part"], row["work"], row["contender"])))
+            at = f" at {tables.size_text(row['size'])}" if row["size"] else ""
+            lines.append(f"{what}{at}: {row['note']}")
+        return lines
+
+    def ratios(self, part: str) -> str:
+        """Our time over everybody else's, with verdicts, and how many there are of each."""
+        found = [row for row in tables.compare(self.rows) if row["part"] == part]
+        return f"{table(tables.ratio_table(found))}\n\n{tables.counts(found)}" if found else "not measured"
+
+    def table(self, part: str, device: str) -> list[dict[str, str]]:
+        """Seconds: a line for each contender, a column for each size."""
+        return tables.pivot(self.rows, part, device)
+
+    def backbone_table(self, device: str) -> list[dict[str, str]]:
+        """Milliseconds of the network and of each loss, printed and here."""
+        return tables.beside(self.of("backbone", device))
+
+
+def run(parameters: Mapping[str, Any] | None = None) -> Speed:
+    """Measure, with those of `DEFAULTS`, which the lab's notebook explains, that are not given; refuse what cannot be.
+
+    Source: RaMBO Tab. 6; Smooth-AP supp. Tab. S2.
+    """
+    from rankedu_lab.runs.results import machine
+
+    chosen = {**DEFAULTS, **(parameters or {})}
+    _check(chosen)
+    names = _devices(chosen["devices"])
+    limits = Limits(chosen["seconds"], chosen["budget"])
+    rows: list[Row] = []
+    for device in names:
+        for part in chosen["parts"]:
+            limits.memory = chosen["memory"] * 2**30 or SHARE * free_memory(device)
+            empty = {"device": device, "part": part, "contender": "", "size": 0}
+            rows += [{**empty, **row} for row in PARTS[part](chosen, limits, device)]
+    parts = [processor() if name == "cpu" else str(torch.cuda.get_device_name()) for name in names]
+    return Speed(rows, {**machine(), "device": "; ".join(parts), "threads": 1})
+
+
+def _check(parameters: Mapping[str, Any]) -> None:
+    """Whether all can be measured, before anything is."""
+    for part in parameters["parts"]:
+        check_choice(part, tuple(PARTS), name="parts")
+    for name in ("batch", "per_class", "dim", "seconds", "budget", "image_size"):
+        if not parameters[name] > 0:
+            raise ValueError(f"{name} must be > 0, got {parameters[name]}")
+    for name in ("lengths", "batch_sizes"):
+        if any(size < 2 for size in parameters[name]):
+            raise ValueError(f"{name} must be 2 or more each, got {parameters[name]}")
+    if not 0 < parameters["share"] < 1:
+        raise ValueError(f"share must be between 0 and 1, got {parameters['share']}")
+    per_class = parameters["per_class"]
+    for size in (*parameters["batch_sizes"], parameters["batch"]):
+        if size % per_class:
+            raise ValueError(f"batch_sizes and batch must be multiples of per_class={per_class}, got {size}")
+
+
+def _devices(wanted: Sequence[str]) -> list[str]:
+    """cpu and cuda as named; for auto the processor, and the GPU if there is one."""
+    there = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+    names: list[str] = []
+    for name in wanted:
+        check_choice(name, ("auto", "cpu", "cuda"), name="devices")
+        if name not in ("auto", *there):
+            raise ValueError("devices must be there, got 'cuda' and no GPU (take 'cpu', or 'auto' for what there is)")
+        names += there if name == "auto" else [name]
+    return list(dict.fromkeys(names))

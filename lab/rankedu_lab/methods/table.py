@@ -1,0 +1,274 @@
+"""The table of methods: a function each, its keywords the settings, their defaults the published ones.
+
+λ is in the released code's scale, that is of ranks divided by their number, as everywhere where RaMBO's training is
+quoted.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+
+from rankedu import hierarchy
+from rankedu.losses import (
+    APLoss,
+    FastAPLoss,
+    HAPLoss,
+    HAPPIERLoss,
+    OnEmbeddings,
+    RecallAtKSurrogateLoss,
+    RecallLoss,
+    ROADMAPLoss,
+    SupAPLoss,
+)
+from rankedu.memory import EmbeddingMemory
+from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, IdentityRanker, SigmoidRanker, SupremumRanker
+from rankedu_lab.contestants import (
+    APSVMLoss,
+    CSLLoss,
+    ErrorDrivenAPLoss,
+    SOAPLoss,
+    SumOverLevels,
+    baseline,
+    baseline_names,
+    baseline_settings,
+)
+from rankedu_lab.training.loading import leaves
+
+
+class TrainingSet(NamedTuple):
+    """What a loss may need to know of the training set, and of the network."""
+
+    dim: int
+    n_classes: int | None
+    labels: Tensor | None  # classes (N,), or paths (N, L)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of a table of the papers, and how its loss is made."""
+
+    name: str  #: what it is asked for by
+    title: str  #: what the tables call it
+    source: str  #: where it stands
+    settings: Mapping[str, Any]  #: what can be set, each with its default
+    make: Callable[..., nn.Module]  #: of a TrainingSet and settings
+    paths: bool = False  #: whether it wants label paths from root to leaf; else the class alone
+    proxies: bool = False  #: whether it learns a vector for each class
+    takes_items: bool = False  #: whether it wants to know which items of the training set a batch holds
+    is_sum: bool = False  #: over the levels, each of which numbers its own classes
+
+    def check(self, settings: Iterable[str]) -> None:
+        """Raise TypeError for a setting that the method does not have."""
+        for setting in settings:
+            if setting not in self.settings:
+                has = ", ".join(self.settings) or "none"
+                raise TypeError(f"settings of {self.name!r} must be among {has}, got {setting!r}")
+
+
+#: Every method by its name.
+METHODS: dict[str, Method] = {}
+
+
+def _enter(title: str, source: str, **wants: bool) -> Callable[[Any], Any]:
+    """Enter a function from the training set and settings to a loss on embeddings, and what it wants."""
+
+    def enter(make: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
+        name = make.__name__
+        METHODS[name] = Method(name, title, source, _keywords(make), make, **wants)
+        return make
+
+    return enter
+
+
+def _ranked(name: str, title: str, source: str, score_loss: Callable[..., Any], *, paths: bool = False) -> None:
+    """Enter a function from settings to a loss of scores; a memory and the query itself can be set for all of them."""
+
+    def make(train: TrainingSet, *, memory: int = 0, exclude_self: bool = True, **settings: Any) -> nn.Module:
+        made = score_loss(train, **settings) if "train" in names else score_loss(**settings)
+        loss, relevance = made if isinstance(made, tuple) else (made, None)
+        return OnEmbeddings(loss, exclude_self, EmbeddingMemory(memory) if memory else None, relevance)
+
+    names = inspect.signature(score_loss).parameters
+    METHODS[name] = Method(name, title, source, {**_keywords(score_loss), **_keywords(make)}, make, paths)
+
+
+def _keywords(function: Callable[..., Any]) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
+
+
+def _step(name: str, temperature: float) -> dict[str, Any]:
+    """The keywords of a step of HAPPIER or ROADMAP, by the name of its setting."""
+    if name not in PRESETS:
+        raise ValueError(f"step must be one of {', '.join(map(repr, PRESETS))}, got {name!r}")
+    return {"temperature": temperature, **PRESETS[name]}
+
+
+def _blackbox(lam: float) -> BlackboxRanker:
+    return BlackboxRanker(lam, normalized=True)
+
+
+def _supremum(step: str, temperature: float) -> SupremumRanker:
+    return SupremumRanker(**_step(step, temperature))
+
+
+def _graded(alpha: float, monotone: bool = False) -> Callable[..., Tensor]:
+    """How relevance follows from the paths."""
+    return partial(hierarchy.relevance, alpha=alpha, monotone=monotone)
+
+
+def _weighted_ap(train: TrainingSet, temperature: float = 0.01, step: str = "happier") -> tuple[nn.Module, Any]:
+    depth = 1 if train.labels is None or train.labels.ndim == 1 else train.labels.shape[1]
+    relevance = partial(hierarchy.weighted_ap_relevance, weights=[1.0] * depth)  # all levels weigh the same
+    return HAPLoss(_supremum(step, temperature)), relevance
+
+
+# fmt: off
+_ranked("rambo_log", "RaMBO log", "RaMBO Tab. 2–4",
+        lambda margin=0.02, lam=4.0: RecallLoss(_blackbox(lam), margin, "log"))
+_ranked("rambo_loglog", "RaMBO log log", "RaMBO Tab. 2–4",
+        lambda margin=0.02, lam=4.0: RecallLoss(_blackbox(lam), margin, "loglog"))
+_ranked("rambo_ap", "Blackbox AP", "Smooth-AP supp. Tab. S2",
+        lambda margin=0.02, lam=4.0: APLoss(_blackbox(lam), margin))
+_ranked("smooth_ap", "Smooth-AP", "HAPPIER Tab. 1–4",
+        lambda temperature=0.01, margin=0.0: APLoss(SigmoidRanker(temperature), margin, within_grad=True))
+_ranked("fast_ap", "FastAP", "RaMBO Tab. 2 and 4",
+        lambda bins=20: FastAPLoss(bins))
+_ranked("soft_bin_ap", "Soft-binned AP", "not in a table",
+        lambda bins=20, margin=0.0: APLoss(HistogramRanker(bins), margin, within_grad=True))
+_ranked("sup_ap", "SupAP", "not in a table",
+        lambda temperature=0.01, step="roadmap": SupAPLoss(**_step(step, temperature)))
+_ranked("roadmap", "ROADMAP", "HAPPIER Tab. 1–4",
+        lambda weight=0.5, temperature=0.01, step="roadmap": ROADMAPLoss(weight, **_step(step, temperature)))
+_ranked("identity", "Identity", "not in a table",
+        lambda margin=0.02: RecallLoss(IdentityRanker(), margin, "log"))
+_ranked("recall_at_k_surrogate", "Recall at k, sigmoids", "not in a table",
+        lambda temperature=0.01, rank_temperature=1.0: (
+            RecallAtKSurrogateLoss(SigmoidRanker(temperature), temperature=rank_temperature)))
+_ranked("error_driven_ap", "Error-driven AP", "RaMBO Tab. 1",
+        lambda delta=1.0: ErrorDrivenAPLoss(delta))
+_ranked("ap_svm", "AP-SVM", "RaMBO Tab. 1",
+        lambda: APSVMLoss())
+_ranked("hap_sigmoid", "H-AP by a sigmoid", "HAPPIER Tab. 5",
+        lambda temperature=0.01, alpha=1.0, margin=0.0: (
+            HAPLoss(SigmoidRanker(temperature), margin, within_grad=True), _graded(alpha)), paths=True)
+_ranked("hap", "H-AP", "HAPPIER Tab. 5–6",
+        lambda temperature=0.01, alpha=1.0, monotone=False, step="happier": (
+            HAPLoss(_supremum(step, temperature)), _graded(alpha, monotone)), paths=True)
+_ranked("blackbox_hap", "Blackbox H-AP", "not in a table",
+        lambda margin=0.02, lam=4.0, alpha=1.0, monotone=False: (
+            HAPLoss(_blackbox(lam), margin), _graded(alpha, monotone)), paths=True)
+_ranked("weighted_ap", "ΣwAP", "HAPPIER Tab. 6", _weighted_ap, paths=True)
+# fmt: on
+
+
+@_enter("HAPPIER", "HAPPIER Tab. 1–5", paths=True, proxies=True)
+def happier(
+    train: TrainingSet,
+    weight: float = 0.1,
+    alpha: float = 1.0,
+    temperature: float = 0.01,
+    monotone: bool = False,
+    step: str = "happier",
+    proxy_temperature: float = 0.05,
+    memory: int = 0,
+    exclude_self: bool = True,
+) -> nn.Module:
+    return HAPPIERLoss(
+        *_sizes(train),
+        weight,
+        alpha,
+        monotone=monotone,
+        temperature=proxy_temperature,
+        ranker=_supremum(step, temperature),
+        exclude_self=exclude_self,
+        memory=EmbeddingMemory(memory) if memory else None,
+    )
+
+
+# On iNaturalist α is 3.
+METHODS["happier_f"] = replace(
+    METHODS["happier"],
+    name="happier_f",
+    title="HAPPIER, fine",
+    source="HAPPIER Tab. 3–4",
+    settings={**METHODS["happier"].settings, "alpha": 5.0},
+    make=lambda train, **settings: happier(train, **{"alpha": 5.0, **settings}),
+)
+
+
+@_enter("CSL", "HAPPIER Tab. 1–4", paths=True, proxies=True)
+def csl(train: TrainingSet, scale: float = 32.0) -> nn.Module:
+    if train.labels is None:
+        raise ValueError("labels must be the paths of the training set for 'csl', got None (it has proxies of them)")
+    return CSLLoss(train.labels.unique(dim=0), train.dim, scale=scale)
+
+
+@_enter("SOAP", "not in a table", takes_items=True)
+def soap(train: TrainingSet, temperature: float = 0.01, gamma: float = 0.9) -> nn.Module:
+    if train.labels is None:
+        raise ValueError("labels must be those of the training set for 'soap', got None (it keeps ranks of its items)")
+    return SOAPLoss(leaves(train.labels), temperature, gamma)
+
+
+def _sizes(train: TrainingSet) -> tuple[int, int]:
+    if train.n_classes is None:
+        raise ValueError("n_classes must be given with a loss that learns a vector for each class, got None")
+    return train.n_classes, train.dim
+
+
+#: What the tables call the baselines, and which tables.
+_TITLES = {
+    "angular": ("Angular", "RaMBO Tab. 2–3"),
+    "contrastive": ("Contrastive", "RaMBO Tab. 2–3"),
+    "histogram": ("Histogram", "RaMBO Tab. 2–3"),
+    "lifted_structure": ("LiftedStruct", "RaMBO Tab. 2–3"),
+    "margin": ("Margin", "RaMBO Tab. 2–3"),
+    "n_pair": ("N-Pair", "RaMBO Tab. 2–3"),
+    "normalized_softmax": ("NSM", "HAPPIER Tab. 1–4"),
+    "proxy_nca_pp": ("NCA++", "HAPPIER Tab. 1, 3 and 4"),
+    "triplet_semihard": ("Triplet SH", "HAPPIER Tab. 1–4"),
+}
+
+
+def _make_baseline(name: str, proxies: bool, train: TrainingSet, **settings: Any) -> nn.Module:
+    return baseline(name, *(_sizes(train) if proxies else ()), **settings)
+
+
+for _name in baseline_names():
+    _title, _source = _TITLES.get(_name, (_name.replace("_", " ").capitalize(), "not in a table"))
+    _settings = baseline_settings(_name)
+    _proxies = "n_classes" in _settings
+    _own = {key: value for key, value in _settings.items() if key not in ("n_classes", "dim")}
+    METHODS[_name] = Method(_name, _title, _source, _own, partial(_make_baseline, _name, _proxies), proxies=_proxies)
+
+#: Of which methods the tables have the sum over levels.
+_SUMS = {
+    "triplet_semihard": "HAPPIER Tab. 1–2",
+    "normalized_softmax": "HAPPIER Tab. 1–2",
+    "proxy_nca_pp": "HAPPIER Tab. 1",
+}
+
+
+def _make_sum(method: Method, train: TrainingSet, **settings: Any) -> nn.Module:
+    """The sum over all levels of a method that knows one level alone."""
+    if train.labels is None or train.labels.ndim != 2:
+        shape = "None" if train.labels is None else f"shape {tuple(train.labels.shape)}"
+        raise ValueError(f"labels must be the paths (N, L) of the training set for 'sum_{method.name}', got {shape}")
+    return SumOverLevels(lambda n: method.make(TrainingSet(train.dim, n, None), **settings), train.labels)
+
+
+for _method in [method for method in METHODS.values() if not (method.paths or method.takes_items)]:
+    METHODS[f"sum_{_method.name}"] = replace(
+        _method,
+        name=f"sum_{_method.name}",
+        title=f"Σ {_method.title}",
+        source=_SUMS.get(_method.name, "not in a table"),
+        paths=True,
+        make=partial(_make_sum, _method),
+        is_sum=True,
+    )

@@ -1,0 +1,162 @@
+"""Finished runs as records, the lines of a table: what is said of a run, and nothing of the machine's folders."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+from rankedu.files import written
+from rankedu_lab.runs.locks import lock_table
+from rankedu_lab.runs.results import load_result
+
+#: Parameters that say where a run found things or how it was driven, and change no number of it.
+IGNORED_PARAMETERS = ("data_root", "workers", "device", "pictures", "checkpoint_every")
+#: What is kept of the machine.
+MACHINE: tuple[str, ...] = ("device", "threads", "peak_memory_mib", "peak_gpu_memory_mib")
+
+
+#: How the name of a table ends.
+TABLE = ".jsonl"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One finished run; a line of a table holds these fields, `evidence` only where there is any."""
+
+    lab: str
+    run: str  #: the hash that names the run's folder
+    preset: str | None
+    parameters: dict[str, Any]  #: those that decide about the numbers; of a path, the last part
+    metrics: dict[str, float | None]  #: nested ones by a path such as "lstm/error"; None where it was not finite
+    seconds: float | None  #: of the whole run
+    machine: dict[str, Any]  #: `MACHINE`, as far as it is known
+    versions: dict[str, str]
+    git: dict[str, Any] | None  #: "revision", and whether files were "modified"
+    started: str  #: ISO 8601
+    evidence: dict[str, Any] = field(default_factory=dict)  #: hashes of code and start; per query what was found
+
+
+def collect_runs(*places: str | os.PathLike[str]) -> tuple[list[Record], list[str]]:
+    """Read every finished run of some places, each once, in the order of lab and hash.
+
+    A place is a table, a file of JSON lines that :func:`keep_runs` wrote, or a folder of runs, ``<lab>/<hash>/``.
+    Beside the records there is a line for each run that is unfinished or damaged: where, and why.
+    """
+    records: dict[tuple[str, str], Record] = {}
+    skipped = []
+    for place in map(Path, places):
+        if not place.exists():
+            raise FileNotFoundError(
+                f"runs must be a folder of runs, or a table of them, there is none at {place} (make some: rankedu run)"
+            )
+        for where, found in _of_table(place) if place.is_file() else _below(place):
+            if isinstance(found, Record):
+                records.setdefault((found.lab, found.run), found)
+            else:
+                skipped.append(f"{where}: {_reason(found)}")
+    return [records[key] for key in sorted(records)], skipped
+
+
+def _below(folder: Path) -> Iterator[tuple[Path, Record | Exception]]:
+    """The runs of a folder."""
+    for path in sorted(folder.glob("*/*")):
+        if any((path / name).exists() for name in ("manifest.json", "result.json")):
+            try:
+                yield path, _of_folder(path)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                yield path, error
+
+
+def _of_folder(folder: Path) -> Record:
+    """Read what the runner left."""
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    if manifest["status"] != "completed":
+        raise ValueError(": ".join(filter(None, (manifest["status"], manifest.get("error")))))
+    result = load_result(folder / "result.json")
+    parameters = {key: _last_part(of) for key, of in manifest["parameters"].items() if key not in IGNORED_PARAMETERS}
+    machine = {name: manifest[name] for name in MACHINE if name in manifest}
+    return Record(
+        lab=folder.parent.name,
+        run=folder.name,
+        parameters=parameters,
+        metrics=flatten(result["metrics"]),
+        machine=machine,
+        versions=manifest["versions"],
+        started=manifest["started"],
+        evidence=result.get("evidence", {}),
+        **{name: manifest.get(name) for name in ("preset", "seconds", "git")},
+    )
+
+
+def _of_table(table: Path) -> Iterator[tuple[str, Record | Exception]]:
+    """Where each line of a table stands, and its record, or why there is none."""
+    seen = set()
+    for number, line in enumerate(table.read_bytes().splitlines(), 1):
+        where = f"{table}, line {number}"
+        try:
+            record = Record(**json.loads(line.decode()))
+            if not (isinstance(record.parameters, dict) and isinstance(record.metrics, dict)):
+                raise ValueError("parameters and metrics must be objects")
+            if (record.lab, record.run) in seen:
+                raise ValueError(f"{record.lab}/{record.run} has a line before")
+            seen.add((record.lab, record.run))
+            yield where, record
+        except (ValueError, TypeError) as error:
+            yield where, error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"no {Path(error.filename).name}"
+    if isinstance(error, json.JSONDecodeError):
+        return f"no JSON, {error.msg} at character {error.pos}"
+    return f"no {error}" if isinstance(error, KeyError) else str(error)
+
+
+def _last_part(value: Any) -> Any:
+    """A parameter's value, of a path its last part alone."""
+    if isinstance(value, str) and (PurePosixPath(value).is_absolute() or PureWindowsPath(value).is_absolute()):
+        return Path(value).name
+    return value
+
+
+def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float | None]:
+    """Bring nested metrics to one level.
+
+    >>> flatten({"R@1": 0.5, "fine": {"AP": 0.25}})
+    {'R@1': 0.5, 'fine/AP': 0.25}
+    """
+    flat: dict[str, float | None] = {}
+    for name, value in metrics.items():
+        flat |= flatten(value, f"{prefix}{name}/") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return flat
+
+
+def keep_runs(records: Iterable[Record], table: str | os.PathLike[str]) -> list[Record]:
+    """Write records to a table, each as a line that replaces the one of the same lab and hash; those that changed it.
+
+    The lines are in the order of lab and hash. The table is written whole or not at all, under a lock: where two
+    processes keep runs at a time, none is lost. ValueError for another ending, or if a line of the table is damaged.
+    """
+    table = Path(table)
+    if table.suffix != TABLE:
+        raise ValueError(f"table must be a file that ends in {TABLE}, got {table}")
+    with lock_table(table):
+        there, damaged = collect_runs(table) if table.exists() else ([], [])
+        if damaged:
+            raise ValueError(f"table must be whole to be written anew, got {damaged[0]} (mend or remove the line)")
+        kept = {(record.lab, record.run): record for record in there}
+        changed = [record for record in records if kept.get((record.lab, record.run)) != record]
+        if changed:
+            kept |= {(record.lab, record.run): record for record in changed}
+            with written(table) as part:
+                part.write_bytes(b"".join(_line(kept[key]) for key in sorted(kept)))
+    return changed
+
+
+def _line(record: Record) -> bytes:
+    """A record as a table has it."""
+    content = {name: value for name, value in asdict(record).items() if value or name != "evidence"}
+    return json.dumps(content, ensure_ascii=False, allow_nan=False).encode() + b"\n"

@@ -1,7 +1,0 @@
-"""Train a network on pictures of your own and evaluate it: the command `rankedu train`."""
-
-from ranklab.experiments.own.pictures import load_picture
-from ranklab.experiments.own.reading import OwnPictures, Read, read
-from ranklab.experiments.own.training import SETTINGS, claimed, settled, train
-
-__all__ = ["SETTINGS", "OwnPictures", "Read", "claimed", "load_picture", "read", "settled", "train"]

@@ -47,16 +47,18 @@ FIGURES = {
 }
 
 
+def caption(name: str) -> str:
+    """Return the caption of a figure as HTML."""
+    parts = map(html.escape, FIGURES[name].caption.split("**"))
+    return "".join(f"<strong>{part}</strong>" if odd % 2 else part for odd, part in enumerate(parts))
+
+
 def markup(name: str, source: str) -> str:
     """Return the HTML of a figure: its caption, and its picture for print and where no script runs."""
-    caption, alt, _ = FIGURES[name]
-    shown = "".join(
-        f"<strong>{html.escape(part)}</strong>" if odd % 2 else html.escape(part)
-        for odd, part in enumerate(caption.split("**"))
-    )
+    alt = FIGURES[name].alt
     width, height = struct.unpack(">II", (FOLDER / f"{name}.png").read_bytes()[16:24])  # of every PNG
     return (
-        f'<figure class="play" id="figure-{name}" data-figure="{name}"><figcaption>{shown}</figcaption>'
+        f'<figure class="play" id="figure-{name}" data-figure="{name}"><figcaption>{caption(name)}</figcaption>'
         f'<img class="play-still" src="{source}" alt="{html.escape(alt)}" '
         f'width="{width}" height="{height}" loading="lazy"></figure>'
     )

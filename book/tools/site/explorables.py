@@ -25,6 +25,7 @@ from rankedu_book.kit.live import PAGE, Live, names
 from tools.site import javascript
 from tools.site.templates import filled
 
+BOOK = Path(figures.__file__).parents[1]
 #: An explorable of the static book weighs at most so much.
 MAX_BYTES = 600_000
 
@@ -145,6 +146,29 @@ def played(name: str, environment: Any) -> nodes.raw:
     return nodes.raw("", figures.markup(name, f"{at}/{name}.png"), format="html")
 
 
+def pages() -> dict[str, str]:
+    """Return the page that shows each figure: a chapter if one does, for the front page shows figures of chapters."""
+    texts = [*(BOOK / "chapters").glob("*.md"), *BOOK.glob("*.md")]
+    texts = sorted(texts, key=lambda text: (text.stem == "index", text.parent == BOOK, text.name))
+    found: dict[str, str] = {}
+    for text in texts:
+        for call in re.finditer(r"play\(\"([\w-]+)\"\)|^`{3,}\{play\} ([\w-]+)", text.read_text("utf-8"), re.MULTILINE):
+            found.setdefault(call[1] or call[2], text.relative_to(BOOK).with_suffix("").as_posix())
+    return found
+
+
+def gallery(names: list[str], environment: Any) -> nodes.raw:
+    """Return a picture, a sentence and a link for each of these figures, or of all that a page shows."""
+    up, where = "../" * str(environment.docname).count("/"), pages()
+    shown = names or [name for name in figures.FIGURES if name in where]
+    cards = [
+        f'<a href="{up}{where[name]}.html#figure-{name}">'
+        f'<img src="{up}_static/figures/{name}.png" alt="" loading="lazy"><span>{figures.caption(name)}</span></a>'
+        for name in shown
+    ]
+    return nodes.raw("", f'<div class="gallery">{"".join(cards)}</div>', format="html")
+
+
 class ExplorableRenderer:
     """Tells MyST-NB how to show an explorable, and gives every picture its alternative text."""
 
@@ -170,11 +194,16 @@ class ExplorableRenderer:
 
 
 class ExplorableDirective(SphinxDirective):
-    """``{explorable} module:function``, ``{live} name`` and ``{play} name``, for a page that is not a notebook."""
+    """``{explorable} module:function``, ``{live} name`` and ``{play} name``, for a page that is not a notebook.
 
-    required_arguments = 1
+    ``{gallery}`` shows pictures of all figures that lead to them, or of those that are named.
+    """
+
+    optional_arguments = 12
 
     def run(self) -> list[nodes.Node]:
+        if self.name == "gallery":
+            return [gallery(self.arguments, self.env)]
         if self.name == "play":
             return [played(self.arguments[0], self.env)]
         return [place(self.arguments[0], self.env, live=self.name == "live")]
@@ -189,6 +218,8 @@ def _add_scripts_of_frames(app: Any, page: str, template: str, context: dict[str
     if _PLACE.search(context.get("body", "")):
         for script in ("roll.js", "ball.js", "pin.js"):
             app.add_js_file(script, priority=900, defer="defer")  # after kept.js
+    if 'class="gallery"' in context.get("body", ""):
+        app.add_css_file("figures/figures.css")
     if found := re.findall(r'data-figure="([\w-]+)"', context.get("body", "")):
         app.add_css_file("figures/figures.css")
         for script in ("ranks", "common", *dict.fromkeys(found)):
@@ -205,6 +236,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.add_directive("explorable", ExplorableDirective)
     app.add_directive("live", ExplorableDirective)
     app.add_directive("play", ExplorableDirective)
+    app.add_directive("gallery", ExplorableDirective)
     app.config.html_static_path.append(str(PAGE))
     app.connect("html-page-context", _add_scripts_of_frames)
     return {"parallel_read_safe": True}

@@ -34,8 +34,8 @@ from rankedu_lab.training.retrieval import embed
 from rankedu_lab.training.samplers import ClassBalancedSampler
 
 HERE = Path(__file__).resolve().parent
-#: The networks that the earlier searches chose, with their settings; `records/README.md` explains the fields.
-SEARCHED = HERE / "records" / "claims_deals.jsonl"
+#: The networks that the earlier searches chose, with their settings; `records/README.md` explains the columns.
+SEARCHED = HERE / "records" / "claims_later.csv"
 METHODS = ["rambo_log", "rambo_loglog", "rambo_ap", "smooth_ap", "fast_ap", "roadmap", "contrastive"]
 METHODS += ["normalized_softmax", "normalized_softmax_500"]
 #: The name of a search in the records, where it is not that of the method; the method was added after the first split.
@@ -75,7 +75,7 @@ def all_jobs() -> list[Job]:
     return [job for part in parts + of_split[FIRST:] for job in part]
 
 
-def read_finished(table: Path) -> list[dict[str, str]]:
+def read_rows(table: Path) -> list[dict[str, str]]:
     """Read the rows of a table; there are none before it exists."""
     if not table.exists():
         return []
@@ -88,7 +88,7 @@ def add_rows(table: Path, rows: Iterable[Mapping[str, Any]]) -> None:
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows([*read_finished(table), *rows])
+    writer.writerows([*read_rows(table), *rows])
     part = table.with_suffix(".part")
     part.write_text(text.getvalue(), encoding="utf-8")
     part.replace(table)
@@ -96,20 +96,19 @@ def add_rows(table: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 def still_to_do(jobs: Iterable[Job], table: Path) -> list[Job]:
     """Leave out the runs whose rows are in the table."""
-    there = {(row["method"], int(row["split"]), f"{float(row['factor']):.4g}") for row in read_finished(table)}
+    there = {(row["method"], int(row["split"]), f"{float(row['factor']):.4g}") for row in read_rows(table)}
     return [job for job in jobs if (job.method, job.split, f"{job.factor:.4g}") not in there]
 
 
 def searched_settings(method: str, split: int) -> dict[str, Any]:
     """Look up the loss, the learning rates and the settings that the earlier search chose on `val` in this split."""
-    for line in SEARCHED.read_text(encoding="utf-8").splitlines():
-        record = json.loads(line)
-        of = record["evidence"]
-        if (of["arm"], of["deal"]) == (SEARCHES.get(method, method), split) and "mAP@R" in of["chosen"]:
-            found = record["parameters"]
-            own = {name: found[name] for name, unset in OWN.items() if found[name] != unset}
-            settings = {**own, **parse_settings(found["settings"])}
-            return {**{name: found[name] for name in ("loss", "lr", "loss_lr")}, "settings": settings}
+    for row in read_rows(SEARCHED):
+        searched = SEARCHES.get(method, method), str(split)
+        if (row["method"], row["split"]) == searched and "mAP@R" in row["chosen by"].split(", "):
+            own = {name: float(row[name]) for name, unset in OWN.items() if float(row[name]) != unset}
+            settings = {**own, **parse_settings(row["settings"])}
+            rates = {name: float(row[name]) for name in ("lr", "loss_lr")}
+            return {"loss": row["loss"], **rates, "settings": settings}
     raise ValueError(f"method must have been searched for in split {split}, got {method!r} (see {SEARCHED.name})")
 
 

@@ -16,10 +16,6 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Files of rules, where they were before, and the tables of the runs that they are about.
 DESIGNS = {
     ("lab/records/claims.yaml", "book/data/claims.yaml"): ("lab/records/claims_cpu.jsonl", "book/data/claims"),
-    ("lab/records/claims_plan.yaml", "book/data/claims_plan.yaml"): (
-        "lab/records/claims_cpu.jsonl",
-        "book/data/claims",
-    ),
     ("lab/records/deals.yaml",): ("lab/records/claims_deals.jsonl",),
     ("lab/records/since.yaml",): ("lab/records/claims_since.jsonl",),
 }
@@ -27,7 +23,7 @@ DESIGNS = {
 
 def commits(*paths):
     """Second and name of each commit that touches a path, the first one first."""
-    command = ["git", "log", "--format=%ct %h", "--abbrev=8", "--", *paths]
+    command = ["git", "log", "--diff-filter=AM", "--format=%ct %h", "--abbrev=8", "--", *paths]
     lines = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
     return sorted((int(line.split()[0]), line.split()[1]) for line in lines if line)
 

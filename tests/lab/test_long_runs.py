@@ -5,7 +5,7 @@ import subprocess
 
 import long_runs
 import pytest
-from long_runs import FACTORS, HERE, METHODS, Job, add_rows, all_jobs, read_finished, run, still_to_do
+from long_runs import FACTORS, HERE, METHODS, Job, add_rows, all_jobs, read_rows, run, still_to_do
 
 
 def git(*words):
@@ -20,7 +20,7 @@ def test_a_table_that_is_not_finished_is_continued_and_not_repeated(tmp_path, mo
         add_rows(table, made(job))
     assert still_to_do(jobs, table) == jobs[2:]
     add_rows(table, made(jobs[2]))
-    rows = read_finished(table)
+    rows = read_rows(table)
     assert not still_to_do(jobs, table) and [row["step"] for row in rows] == ["0", "0", "2", "0", "2"]
     assert len({row["start"] for row in rows}) == 1 and rows[1]["test map@r"] == rows[3]["test map@r"]
     again, same = made(jobs[1])[-1], ("val recall@1", "val map@r", "test recall@1", "test map@r", "rate", "settings")
@@ -28,7 +28,7 @@ def test_a_table_that_is_not_finished_is_continued_and_not_repeated(tmp_path, mo
 
 
 def test_the_table_has_runs_of_the_rules_only_and_the_rules_are_older_than_each_of_its_rows():
-    rows, jobs = read_finished(HERE / "records" / "long.csv"), all_jobs()
+    rows, jobs = read_rows(HERE / "records" / "long.csv"), all_jobs()
     if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false" or not rows:
         pytest.skip("needs the history and at least one row")
     assert len(set(jobs)) == 16 * (2 + len(FACTORS) * len(METHODS)) and len(

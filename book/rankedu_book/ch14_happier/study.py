@@ -1,5 +1,6 @@
 """Compute what chapter 14 shows: the smoothed H-AP of random lists, and the recorded runs of HAPPIER."""
 
+import csv
 import functools
 from collections.abc import Callable
 
@@ -11,7 +12,6 @@ from rankedu.rankers import PRESETS, SupremumRanker
 from rankedu_book.ch14_happier.bounds import upper_bound
 from rankedu_book.kit.compare import Interval, interval
 from rankedu_lab import CHECKOUT
-from rankedu_lab.runs import Record, collect_runs
 
 
 def losses(scores: Tensor, relevance: Tensor, step: Callable[[Tensor], Tensor] | None = None) -> Tensor:
@@ -52,15 +52,16 @@ def example() -> tuple[Tensor, Tensor]:
 
 # --- The records of the claims page ---------------------------------------------------------------------------------
 
-RECORDS = CHECKOUT / "lab" / "records" / "claims_cpu.jsonl"
+RECORDS = CHECKOUT / "lab" / "records" / "claims_first.csv"
 
 
 @functools.cache
-def recorded() -> dict[str, list[Record]]:
-    """Return the records of each arm by its name, with the seeds in order."""
-    found: dict[str, list[Record]] = {}
-    for record in sorted(collect_runs(RECORDS)[0], key=lambda record: record.parameters["seed"]):
-        found.setdefault(record.run.rpartition("-")[0], []).append(record)
+def recorded() -> dict[str, list[dict[str, str]]]:
+    """Return the rows of each method by its name, with the seeds in order."""
+    found: dict[str, list[dict[str, str]]] = {}
+    with RECORDS.open(encoding="utf-8", newline="") as lines:
+        for row in sorted(csv.DictReader(lines), key=lambda row: int(row["seed"])):
+            found.setdefault(row["method"], []).append(row)
     return found
 
 
@@ -72,7 +73,7 @@ def arms(symbol: str) -> dict[float, str]:
 
 def gain(arm: str, other: str, measure: str) -> Interval:
     """Return by how many points an arm is better, paired by seed, without the variation between searches."""
-    values = (np.array([record.metrics[measure] for record in recorded()[name]]) for name in (arm, other))
+    values = (np.array([float(row[measure]) for row in recorded()[name]]) for name in (arm, other))
     return interval(100 * np.subtract(*values))
 
 

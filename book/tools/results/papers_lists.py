@@ -49,11 +49,11 @@ def figure_4() -> str:
     for symbol in "αλ":
         for value, arm in arms(symbol).items():
             records = recorded()[arm]
-            shown = {name: value_of(record.metrics[name] for record in records).text(100, 1) for name in MEASURES}
+            shown = {name: value_of(float(record[name]) for record in records).text(100, 1) for name in MEASURES}
             rows.append({"": f"{symbol} = {value:g}", "runs": len(records)} | shown)
             used += records
-    steps = _distinct(str(record.parameters["steps"]) for record in used)
-    took = statistics.fmean(record.seconds for record in used)
+    steps = _distinct(record["steps"] for record in used)
+    took = statistics.fmean(float(record["seconds"]) for record in used)
     about = f"{len(used)} runs of {steps} steps, from a start that knows letters; in percent, on the held-out letters. "
     made = "They are of the first round; `lab/records/README.md` tells how a record of it is made again."
     return f"{markdown(rows, 1)}\n\n{about}A run took {took:.0f} s. {made}\n"

@@ -54,7 +54,7 @@ def test_which_inversions_blackbox_ranks_see(a, b):
 def test_the_records_are_those_of_the_claims_page():
     for key, symbol in (("alpha", "α"), ("weight", "λ")):
         for value, arm in study.arms(symbol).items():
-            found = [(record.parameters["seed"], record.parameters[key]) for record in study.recorded()[arm]]
+            found = [(int(row["seed"]), float(row[key])) for row in study.recorded()[arm]]
             assert found == [(seed, value) for seed in range(10)]
 
 

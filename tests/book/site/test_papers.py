@@ -8,6 +8,7 @@ from bs4 import BeautifulSoup
 from scipy.stats import pearsonr, spearmanr
 from tools.results import papers, papers_lists, papers_page, papers_speed
 
+from rankedu_lab import claims
 from rankedu_lab.datasets.published import PUBLISHED
 from rankedu_lab.experiments.detection import LOSSES
 from rankedu_lab.experiments.hierarchical_retrieval import level_names
@@ -156,5 +157,5 @@ def test_what_the_page_says_of_trainings_stands_in_their_records():
     assert f"{above} of the {len(mean) - 1} other losses are above it in H-AP" in text
     for metric in ("ASI", "AP of scripts"):
         assert all(of["roadmap", seed][metric] < of["hap", seed][metric] for seed in range(3))
-    rates = {r.parameters["loss_lr"] for r in collect_runs(papers.RUNS.with_name("claims_cpu.jsonl"))[0]} - {1.0}
+    rates = {float(row["loss_lr"]) for row in claims.read("claims_first")} - {1.0}
     assert f"the first searches of the claims found rates {min(rates):.0f} to {max(rates):.0f} times as large" in text

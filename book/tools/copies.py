@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rankedu_lab.runs.code import CHECKOUT, hashed
+from rankedu_lab import CHECKOUT
 from rankedu_lab.runs.results import write_json
+from tools.closure import hashed
 
 #: What is copied, as patterns of the repository.
 COPIED = ("notebooks/**/*.ipynb", "notebooks/labs/presets/**/*.yaml", "book/*.md", "jupytext.toml")

@@ -1,8 +1,8 @@
 """The pairs of the book: a text that a person edits, and an executed notebook with the same cells.
 
 `jupytext --sync` keeps the cells of both alike. This module keeps the outputs current. A notebook says in its metadata,
-under `made_from`, what its outputs were made from: one hash of its own cells of code, and one of the modules of ours that
-they import, the data that these read, and the pinned libraries. If both are as they are now, the notebook is current.
+under `made_from`, what its outputs were made from: one hash of its own cells of code, and one of the code, the data and
+the libraries on which they depend (see `closure.py`). If both are as they are now, the notebook is current.
 
 `python book/tools notebooks check` names the notebooks that are not current. `… notebooks execute` takes over texts
 where only the text differs, and executes the rest on all cores; `execute NN …` and `execute --all` execute anyway.
@@ -25,11 +25,11 @@ from jupytext.compare import NotebookDifference, compare_notebooks
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
-from tools.closure import ROOT, closure, pins
+from tools import closure
+from tools.closure import ROOT, hashed, pins
 from tools.site import cores, form
 
 from rankedu.files import written
-from rankedu_lab.runs.code import hashed
 
 #: Seconds after which a cell is said to hang. The longest takes 45 s on a quiet machine, and took over 120 on a busy one.
 CELL_TIMEOUT = 900
@@ -59,11 +59,8 @@ def address(text: Path) -> str:
 
 
 def made_from(text: Path, book: NotebookNode) -> dict[str, str]:
-    """What the outputs depend on: the cells of code, and everything that these import and read."""
-    files = {text}
-    if text.parent.name == "solutions":  # `check` finds the exercises of the chapter by its name
-        files |= set((ROOT / "book" / "rankedu_book" / f"ch{text.stem}").glob("exercises.py"))
-    return {"cells": hashed([], json.dumps(_as_run(book))), "package": hashed(closure(*files) - {text}, pins())}
+    """What the outputs depend on, as two hashes: of the cells of code, and of what these import and read."""
+    return {"cells": hashed([], json.dumps(_as_run(book))), "package": hashed(closure.made_from(text), pins())}
 
 
 def problem(text: Path, notebook: Path) -> str | None:

@@ -11,8 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rankedu_lab.runs.code import hashed
 from rankedu_lab.runs.results import write_json
+from tools.closure import hashed
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 RECORD = EXAMPLES / "recorded.json"

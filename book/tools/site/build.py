@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rankedu_book.kit.explorable import Explorable, all_explorables
-from rankedu_lab.runs.code import files_of, hashed
-from tools.closure import ROOT, fingerprint
+from tools.closure import ROOT, fingerprint, hashed, home
 from tools.notebooks import pairs
 from tools.site import api_reference, cores, diet, explorables, generate, page_links, reading, works
 from tools.teaching import lectures, slides
@@ -66,7 +65,7 @@ def stage(source: Path, *, only: str = "") -> None:
 
 def frames_of(explorable: Explorable) -> Path:
     """Where the frames of an explorable are kept from one build to the next, until what draws them changes."""
-    made_from = fingerprint(*files_of(explorable.module), Path(explorables.__file__))
+    made_from = fingerprint(home(explorable.module), Path(explorables.__file__))
     return BUILD / "cache" / "frames" / f"{explorable.name}-{made_from}"
 
 

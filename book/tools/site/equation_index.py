@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from rankedu_lab.runs.code import PACKAGES
+from tools.closure import PACKAGES
 from tools.site import form
 
 ROOT = Path(__file__).resolve().parents[3]

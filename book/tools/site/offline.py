@@ -23,8 +23,7 @@ from tqdm import tqdm
 from rankedu.files import written
 from rankedu_book.kit import style
 from rankedu_book.kit.explorable import all_explorables
-from rankedu_lab.runs.code import files_of
-from tools.closure import fingerprint
+from tools.closure import fingerprint, home
 from tools.site import discovery
 from tools.site.mathml import mathml
 from tools.site.paper import HTML, print_html
@@ -129,7 +128,7 @@ def mend(body: Tag) -> None:
 
 def vector(label: str, module: str, draw: Callable[[], bytes | None]) -> Path | None:
     """The file of a picture's lines, drawn if what draws it has changed; None if it cannot be drawn alone."""
-    path = VECTORS / f"{label}-{fingerprint(*files_of(module))}.svg"
+    path = VECTORS / f"{label}-{fingerprint(home(module))}.svg"
     if not path.exists():
         if (made := draw()) is None:
             return None

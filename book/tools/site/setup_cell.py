@@ -10,8 +10,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from rankedu_lab.runs import code
-from tools.closure import closure, tree
+from tools.closure import reached, tree, walk
 
 #: What is never fetched anew.
 _THERE = {"torch", "numpy"}
@@ -51,7 +50,7 @@ def declared() -> dict[str, str]:
 @cache
 def imports(path: Path) -> frozenset[str]:
     """The names of the packages that a module, or the cells of a text, import."""
-    nodes = list(code.walk(tree(path)))
+    nodes = list(walk(tree(path)))
     named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     named |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
     return frozenset(name.partition(".")[0] for name in named)
@@ -66,7 +65,7 @@ def distributions() -> dict[str, list[str]]:
 
 def needs(text: Path) -> list[str]:
     """The requirements of the extra `lab` that the code of a chapter or lab imports, however indirectly."""
-    modules = {name for path in closure(text) if path.suffix in {".py", ".md"} for name in imports(path)}
+    modules = {name for path in reached(text) for name in imports(path)}
     names = {name for module in modules for name in distributions().get(module, [])}
     return sorted(declared()[name] for name in (names & declared().keys()) - _THERE - {*_ALONE})
 

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 import small_book
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from tools.closure import closure
+from tools.closure import imported
 from tools.notebooks import pairs
 from tools.site import form, page_links, setup_cell
 
@@ -73,7 +73,7 @@ def test_a_chapter_has_notebooks_to_take_with_its_cells_and_no_outputs_and_a_pag
     assert not [one for one in needed if one.startswith(("torch>", "jupyterlab", "rankedu", "dask", "myst-nb"))]
     assert "[\"--no-deps\", *['docutils', 'myst-nb']]" in made.cells[0].source
     chapters = [text for text in pairs.pairs() if text.parent.name == "chapters"]
-    without = [text.stem for text in chapters if not any("rankedu_book" in path.parts for path in closure(text))]
+    without = [text.stem for text in chapters if not any("rankedu_book" in path.parts for path in imported(text))]
     assert not without, "the page Release says that the wheel alone is enough for no chapter"
 
 

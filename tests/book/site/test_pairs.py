@@ -87,33 +87,45 @@ def test_a_chapter_that_fails_keeps_its_notebook_and_what_had_run(tmp_path, monk
     assert "partial/99_x.ipynb" in capsys.readouterr().err
 
 
-#: A text, what is found from it, and what is not.
 CELLS = (
     "import rankedu.cli\n\n```{code-cell} ipython3\n---\ntags: [a]\n---\n%matplotlib inline\nimport rankedu.ranks\n```"
 )
-RANKS = {"rankedu/__init__.py", "rankedu/ranks.py"}
-FOUND = [
-    ("from rankedu.ranks import rank", "x.py", RANKS, "losses"),
-    ("import rankedu\nrankedu.rank(y)", "x.py", RANKS, "losses"),
-    ("def late():\n    from rankedu import rank", "x.py", RANKS, "losses"),
-    ("from rankedu.losses import FastAPLoss", "x.py", {"rankedu/losses/fast_ap.py"}, "recall"),
-    ("from rankedu import losses", "x.py", {"rankedu/losses/fast_ap.py", "rankedu/losses/recall.py"}, "proofs"),
-    ("load('rankedu.ranks:rank')", "x.py", RANKS, "losses"),
-    ("import importlib\nimportlib.import_module(f'rankedu.metrics.{name}')", "x.py", RANKS, "losses"),
-    ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import rankedu.losses", "x.py", set(), "rankedu"),
-    ("path = root / 'book' / 'data' / 'effects.json'", "x.py", {"book/data/effects.json"}, "printed"),
-    (CELLS, "x.md", {"rankedu/ranks.py"}, "cli"),
-    (CELLS.replace("---\ntags: [a]\n---", ":tags: [b]\n"), "x.md", {"rankedu/ranks.py"}, "cli"),
-    (":root { font: 18px/1.5 }", "x.html", set(), ""),
+BATCH_SIZE = {"book/_static/figures/batch-size.js", "book/_static/figures/batch-size.png"}
+#: Code, and the files in which the names that it takes are defined, or the data that it names.
+NAMED = [
+    ("from rankedu.ranks import rank", {"rankedu/ranks.py"}),
+    ("import rankedu\nrankedu.rank(y)", {"rankedu/ranks.py"}),
+    ("def late():\n    from rankedu import rank", {"rankedu/ranks.py"}),
+    ("from rankedu.losses import FastAPLoss", {"rankedu/losses/fast_ap.py"}),
+    ("from rankedu import losses as L\nL.FastAPLoss()", {"rankedu/losses/__init__.py", "rankedu/losses/fast_ap.py"}),
+    ("load('rankedu.ranks:rank')", {"rankedu/ranks.py"}),
+    ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import rankedu.losses", set()),
+    ("path = root / 'book' / 'data' / 'effects.json'", {"book/data/effects.json"}),
+    ("play('batch-size')", BATCH_SIZE),
+    (CELLS, {"rankedu/ranks.py"}),
+    (CELLS.replace("---\ntags: [a]\n---", ":tags: [b]\n"), {"rankedu/ranks.py"}),
 ]
 
 
-def test_what_a_result_hangs_on_is_every_import_and_all_data_and_nothing_else(tmp_path):
-    for number, (code, file, wanted, never) in enumerate(FOUND):
-        path = tmp_path / f"{number} {file}"
+def test_a_name_depends_on_the_module_that_defines_it_and_on_no_other(tmp_path):
+    for number, (code, wanted) in enumerate(NAMED):
+        path = tmp_path / f"{number}.{'md' if code is CELLS or ':tags:' in code else 'py'}"
         path.write_text(code, encoding="utf-8")
-        found = {str(one.relative_to(closure.ROOT)) for one in closure.closure(path) - {path}}
-        assert wanted <= found and not [name for name in found if never in name], (code, found)
+        found = closure.imported(path) | closure.data(path)
+        assert {one.relative_to(closure.ROOT).as_posix() for one in found} == wanted, code
+
+
+def test_a_change_makes_stale_only_what_shows_it():
+    files = {
+        text.stem: {one.relative_to(pairs.ROOT).as_posix() for one in closure.made_from(text)} for text in CHAPTERS
+    }
+
+    def stale(*changed: str) -> set[str]:
+        return {name for name, made_from in files.items() if made_from & {*changed}}
+
+    assert stale("lab/rankedu_lab/runs/clusters.py", "lab/rankedu_lab/datasets/voc.py") == set()
+    assert stale("rankedu/losses/happier.py") == {"14_happier", "15_baselines"}
+    assert stale(*BATCH_SIZE) == {"05_minibatch_bias"}
 
 
 _spec = importlib.util.spec_from_file_location("comparison", pairs.ROOT / "notebooks" / "conftest.py")

@@ -44,6 +44,22 @@ FIGURES = {
         "one half at rank 2, one half at rank 4, three fifths at rank 5. AP is the mean of the three bars, 0.53.",
         ({},),
     ),
+    "h-ap": About(
+        "**Drag an item, or slide β.** H-AP is the filled part of all boxes. A box is as high as its item is relevant, "
+        "and has one row for each item down to its rank.",
+        "Seven cars by their scores, and a box for each car that is related to the query, as high as the relevance of "
+        "the car. A box has a row for each car down to its rank. A row is full if that car is at least as near to the "
+        "query, and partly filled or empty if it is not. H-AP is the filled part of all boxes, 0.76.",
+        ({},),
+    ),
+    "easy-background": About(
+        "**Slide the easy background**, and drag the shop window (the square). The bars show where each loss comes "
+        "from.",
+        "Ten cars, one shop window that ranks above half of them, and a heap of easy background at the left. Cross "
+        "entropy is 0.15, and its parts are cars, window and easy background. All that AP lacks is charged to the "
+        "window.",
+        ({},),
+    ),
 }
 
 

@@ -84,23 +84,11 @@ rankedu.figures["average-precision"] = ({ el, model, ranks, ui }) => {
     const relevance = play.state.relevance.map((old, k) => (k === i ? 1 - old : old));
     if (relevance.some(Boolean)) play.set({ relevance });
   }
-  const handles = [...NAMES].map((_, i) => {
-    let moved = false;
-    const handle = play.handle(picture, {
-      move: ({ x }) => {
-        if (Math.abs(x - axis(play.state.scores[i])) < 1) return;
-        moved = true;
-        put(i, axis.back(x));
-      },
+  const handles = [...NAMES].map((_, i) =>
+    play.handle(picture, {
+      move: ({ x }) => put(i, axis.back(x)),
       by: (dx, dy) => put(i, play.state.scores[i] + 0.02 * (dy || -dx)),
-    });
-    handle.node.addEventListener("pointerdown", () => (moved = false));
-    handle.node.addEventListener("click", () => moved || turn(i));
-    handle.node.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" && event.key !== " ") return;
-      event.preventDefault();
-      turn(i);
-    });
-    return handle;
-  });
+      tap: () => turn(i),
+    }),
+  );
 };

@@ -173,9 +173,10 @@ rankedu.ui = (() => {
 
     /**
      * A handle in an SVG: what a finger of 44 pixels can drag and arrow keys can move. `move({ x, y })` hears where it
-     * is dragged to, `by(dx, dy)` which key was pressed; `at(x, y, label, text, now)` puts it somewhere.
+     * is dragged to, `by(dx, dy)` which key was pressed, `tap()` that it was clicked on, or Enter pressed;
+     * `at(x, y, label, text, now)` puts it somewhere.
      */
-    function handle(picture, { move, by, radius = 22 }) {
+    function handle(picture, { move, by, tap, radius = 22 }) {
       const made = document.createElementNS("http://www.w3.org/2000/svg", "circle");
       const set = (values) => Object.entries(values).forEach(([key, value]) => made.setAttribute(key, value));
       set({ r: radius, class: "play-handle", tabindex: 0, role: "slider" });
@@ -184,22 +185,29 @@ rankedu.ui = (() => {
         const box = picture.node.getBoundingClientRect();
         return { x: event.clientX - box.left, y: event.clientY - box.top };
       };
-      let held = null;
+      let [held, moved] = [null, false];
       made.addEventListener("pointerdown", (event) => {
         if (event.button) return;
         event.preventDefault();
         made.focus({ preventScroll: true });
         made.setPointerCapture(event.pointerId);
         const { x, y } = where(event);
-        held = { x: x - made.cx.baseVal.value, y: y - made.cy.baseVal.value };
+        held = { x: x - made.cx.baseVal.value, y: y - made.cy.baseVal.value, from: [x, y] };
+        moved = false;
       });
       made.addEventListener("pointermove", (event) => {
         if (!held) return;
         const { x, y } = where(event);
-        move({ x: x - held.x, y: y - held.y });
+        moved ||= Math.hypot(x - held.from[0], y - held.from[1]) > 3;
+        if (moved) move({ x: x - held.x, y: y - held.y });
       });
       ["pointerup", "pointercancel"].forEach((over) => made.addEventListener(over, () => (held = null)));
+      if (tap) made.addEventListener("click", () => moved || tap());
       made.addEventListener("keydown", (event) => {
+        if (tap && (event.key === "Enter" || event.key === " ")) {
+          event.preventDefault();
+          return tap();
+        }
         const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowDown: [0, -1], ArrowUp: [0, 1], PageDown: [-5, -5], PageUp: [5, 5] }[event.key];
         if (!way) return;
         event.preventDefault();

@@ -48,36 +48,29 @@ def the_batch() -> Figure:
     )
 
 
-def draw_items(axes: Axes, angles: Sequence[float], size: float = 6.0, smooth: bool = True) -> None:
+def draw_items(axes: Axes, angles: Sequence[float], size: float = 6.0) -> None:
     """Draw the arc and the items on it."""
     arc = np.deg2rad(np.linspace(0, 180, 91))
-    axes.plot(np.cos(arc), np.sin(arc), color=style.GREY, linewidth=1, zorder=0, antialiased=smooth)
+    axes.plot(np.cos(arc), np.sin(arc), color=style.GREY, linewidth=1, zorder=0)
     for k, (colour, marker) in enumerate(LOOKS):
         own = np.deg2rad(np.array(angles[3 * k : 3 * k + 3]))
-        look: dict[str, Any] = {"color": colour, "markersize": size, "markeredgecolor": "white", "antialiased": smooth}
+        look: dict[str, Any] = {"color": colour, "markersize": size, "markeredgecolor": "white"}
         axes.plot(np.cos(own), np.sin(own), marker, linestyle="none", zorder=4, **look)
     axes.set_aspect("equal")
     axes.axis("off")
 
 
-def draw_steps(
-    axes: Axes,
-    angles: Sequence[float],
-    steps: Array,
-    full: float | None = None,
-    width: float = 0.012,
-    smooth: bool = True,
-) -> None:
-    """Draw arrows beside the items, so that none is hidden; a ``full`` step, by default the longest, is 1/2 long."""
+def draw_steps(axes: Axes, angles: Sequence[float], steps: Array) -> None:
+    """Draw arrows beside the items, so that none is hidden; the longest is 1/2 long."""
     length = np.linalg.norm(steps, axis=1)
-    full = full or float(length.max())
+    full = float(length.max())
     if full < 1e-9:
         return
     shown = 0.5 * steps / full
     moves = length > 0.02 * full
     start = np.deg2rad(np.array(angles))[moves]
-    look: Any = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": width, "color": style.BLACK, "zorder": 2}
-    look |= {"headwidth": 4, "headlength": 4.5, "headaxislength": 4, "antialiased": smooth}
+    look: Any = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.012, "color": style.BLACK, "zorder": 2}
+    look |= {"headwidth": 4, "headlength": 4.5, "headaxislength": 4}
     axes.quiver(BESIDE * np.cos(start), BESIDE * np.sin(start), shown[moves, 0], shown[moves, 1], **look)
 
 
@@ -196,4 +189,33 @@ def cousins_and_strangers() -> Figure:
         figure,
         "Bars of the net pull on pairs of the same class, on cousins and on strangers, negative if they are pushed "
         f"apart, as shares of all pull and push on the batch. {'; '.join(facts)}.",
+    )
+
+
+#: The losses that are drawn along the arc, and the item that moves.
+ALONG, MOVES = ("contrastive", "triplet_semihard", "normalized_softmax", "smooth_ap", "roadmap", "happier"), "a3"
+
+
+def along_the_arc() -> Figure:
+    """Draw six losses of the batch for every place of one item on the arc, beside 1 − AP."""
+    angles = np.arange(0.75, 180.0, 1.5)
+    figure, axes = style.figure(2, 3, width=8.4, height=4.6, sharex=True, sharey=True)
+    own = study.ANGLES[NAMES.index(MOVES)]
+    facts = []
+    for name, axis in zip(ALONG, axes.flat, strict=True):
+        losses, aps = study.along_the_arc(name, NAMES.index(MOVES), tuple(angles))
+        axis.plot(180 - angles, losses / losses.max(), color=style.BLACK, label="loss / its maximum")
+        axis.plot(180 - angles, 1 - aps, "--", color=style.BLUE, label="1 − AP")
+        axis.axvline(180 - own, color=style.GREY, linewidth=1)
+        axis.set_title(study.title(name))
+        facts.append(f"{study.title(name)} is least at {angles[losses.argmin()]:.0f}")
+    axes[0, 0].set_xticks([0, 90, 180], ["180°", "90°", "0°"])
+    axes[0, 0].set_ylim(0, 1.08)
+    figure.supxlabel(f"angle of {MOVES} (the rest of its class is at 0° and 22°)", fontsize=12)
+    axes[0, 2].legend(loc="upper right", fontsize=10)
+    best = angles[aps > aps.max() - 1e-9]
+    return style.describe(
+        figure,
+        f"Six panels with a loss over the angle of item {MOVES}, from 180 to 0 degrees, and 1 − AP. AP is best from "
+        f"{best.min():.0f} to {best.max():.0f} degrees. {'; '.join(facts)} degrees.",
     )

@@ -170,6 +170,17 @@ def measures(embeddings: Tensor, paths: Tensor = PATHS) -> tuple[float, float]:
     return ap.mean().item(), hierarchical_average_precision(scores, relevance, where=others).mean().item()
 
 
+def along_the_arc(name: str, item: int, angles: tuple[float, ...]) -> tuple[Array, Array]:
+    """Return the loss and the mean AP of the batch for each angle of one item, with fixed proxies."""
+    loss, losses, aps = make(name), [], []
+    for angle in angles:
+        at = embed([*ANGLES[:item], angle, *ANGLES[item + 1 :]])
+        with torch.no_grad():
+            losses.append(loss(at, PATHS).item())
+        aps.append(measures(at)[0])
+    return np.array(losses), np.array(aps)
+
+
 def pair_groups() -> list[list[tuple[int, int]]]:
     """List pairs of the same class, of cousins, of strangers, each from the farthest to the nearest."""
     levels = hierarchy.levels(PATHS)

@@ -33,7 +33,9 @@ def page(*names: str) -> str:
 
 def take(browser: object, name: str) -> None:
     """Write the picture of a figure: its stage in each of its telling states, side by side."""
-    states = FIGURES[name].states
+    states, picture = FIGURES[name].states, FOLDER / f"{name}.png"
+    if not picture.exists():  # a new figure: the page asks how large its picture is
+        Image.new("1", (1, 1)).save(picture)
     width = 736 // len(states)
     window = browser.new_context(  # type: ignore[attr-defined]
         viewport={"width": width + 32, "height": 800}, device_scale_factor=2, reduced_motion="reduce", offline=True
@@ -51,7 +53,7 @@ def take(browser: object, name: str) -> None:
     whole = Image.new("RGB", (sum(one.width for one in pictures), max(one.height for one in pictures)), "white")
     for number, one in enumerate(pictures):
         whole.paste(one, (number * pictures[0].width, 0))
-    whole.quantize(128, dither=Image.Dither.NONE).save(FOLDER / f"{name}.png", optimize=True)
+    whole.quantize(128, dither=Image.Dither.NONE).save(picture, optimize=True)
     window.close()
 
 

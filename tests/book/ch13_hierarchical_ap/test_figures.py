@@ -1,5 +1,5 @@
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import product
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ import torch
 from rankedu import reference
 from rankedu.hierarchy import relevance
 from rankedu.metrics import average_precision, average_precision_per_level, hierarchical_average_precision
-from rankedu_book.ch13_hierarchical_ap import explorables, figures, study
+from rankedu_book.ch13_hierarchical_ap import figures, study
 from rankedu_book.kit import style
 
 
@@ -115,23 +115,3 @@ def test_at_the_ends_of_alpha_stand_the_ap_of_the_leaves_and_shares_and_without_
     levels, scores = torch.tensor([1, 2, 0, 2]), study.order_of(4)
     found = hierarchical_average_precision(scores, relevance(levels, 300.0, n_levels=3)).item()
     assert found == pytest.approx(average_precision(scores, levels == 2).item()), "no leaf occurs"
-
-
-def test_a_sinking_stranger_lowers_nothing_and_ends_at_1():
-    for alpha in explorables.drag_a_ranking.controls["alpha"].stops:
-        seen = [explorables.judge(rank, alpha)[0] for rank in range(1, 11)]
-        for metric in explorables.METRICS:
-            values = [judged[metric] for judged in seen]
-            assert all(b >= a - 1e-12 for a, b in pairwise(values)) and values[-1] == pytest.approx(1)
-    severe, mild = explorables.judge(5, 2.83)
-    told = style.description(explorables.drag_a_ranking(rank=5, alpha=2.83))
-    assert f"H-AP {severe['H-AP']:.2f} and {mild['H-AP']:.2f}, better S" in told and "at rank 5" in told
-
-
-def test_the_metrics_change_sides_at_different_ranks():
-    def first(metric, alpha=1.0):
-        both = ((r, explorables.judge(r, alpha)) for r in range(1, 11))
-        return next(r for r, (severe, mild) in both if severe[metric] > mild[metric])
-
-    assert (first("AP"), first("ASI"), first("NDCG"), first("H-AP")) == (1, 1, 2, 4)
-    assert first("H-AP", 0.125) > 4 > first("H-AP", 8.0) == first("AP")

@@ -4,7 +4,7 @@ import torch
 from torch.nn.functional import normalize
 
 from rankedu.losses import CalibrationLoss, OnEmbeddings
-from rankedu_book.ch15_baselines import explorables, study
+from rankedu_book.ch15_baselines import figures, study
 
 
 def tangent(steps, at):
@@ -47,13 +47,14 @@ def test_what_the_chapter_says_of_the_losses_and_ranks():
     assert abs(cousins) < 0.1 * within < -strangers
 
 
-@pytest.mark.parametrize("name", explorables.OPTIONS)
-def test_the_step_is_finite_and_follows_the_curve(name):
-    angle, h = 113.3, 1e-4
-    low, high = (explorables.step(name, angle + sign * h)[0] for sign in (-1, 1))
-    assert explorables.turn(name, angle) == pytest.approx(-(high - low) / (2 * np.deg2rad(h)), rel=1e-3, abs=1e-5)
-    for angle in explorables.one_item_moves.controls["angle"].values[::5]:
-        assert all(np.isfinite(found).all() for found in explorables.step(name, angle)), angle
+@pytest.mark.parametrize("name", figures.ALONG)
+def test_the_step_follows_the_curve_along_the_arc(name):
+    item, angle, h = figures.NAMES.index(figures.MOVES), 113.3, 1e-4
+    (low, high), _ = study.along_the_arc(name, item, (angle - h, angle + h))
+    at = study.embed([*study.ANGLES[:item], angle, *study.ANGLES[item + 1 :]])
+    x, y = study.descent(study.make(name), at)[1][item, :2].tolist()
+    turn = y * np.cos(np.deg2rad(angle)) - x * np.sin(np.deg2rad(angle))
+    assert turn == pytest.approx(-(high - low) / (2 * np.deg2rad(h)), rel=1e-3, abs=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -6,7 +6,7 @@ from drawn import gradient
 from rankedu.losses import APLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
-from rankedu_book.ch16_object_detection import explorables, figures, since, study
+from rankedu_book.ch16_object_detection import figures, since, study
 from rankedu_book.ch16_object_detection import proposals as made
 from rankedu_book.kit import style
 from rankedu_lab.datasets.scenes import Scenes
@@ -106,14 +106,3 @@ def test_losses_since_are_one_minus_ap_where_boxes_fit_and_buckets_are_the_charg
         found = since.buckets(y, relevant)
         assert np.allclose(np.repeat([c for _, c in found], [size for size, _ in found]), charges)
         assert len(found) <= relevant.sum() + 1
-
-
-def test_easy_background_moves_cross_entropy_and_not_ap_and_the_shares_add_up():
-    controls = explorables.two_judges.controls
-    for window in controls["window"].stops:
-        few, many = explorables.judge(1, window), explorables.judge(30, window)
-        assert many.cross_entropy < few.cross_entropy / 2 and many.ap == pytest.approx(few.ap, abs=1e-9)
-        assert many.cross_entropy_shares[2] > few.cross_entropy_shares[2]
-    for ratio in controls["ratio"].stops:
-        found = explorables.judge(ratio, 0.5)
-        assert sum(found.cross_entropy_shares) == pytest.approx(1) and sum(found.blame) == pytest.approx(1 - found.ap)

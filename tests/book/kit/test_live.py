@@ -19,7 +19,6 @@ from rankedu_book.ch03_ranking_is_a_solver.live import hexagon
 from rankedu_book.ch04_interpolated_ranking.live import ball
 from rankedu_book.ch06_ties_and_margins.live import collapse
 from rankedu_book.ch07_recall_loss.live import bricks
-from rankedu_book.ch14_happier.live import hunt
 from rankedu_book.idea.live import descend
 from rankedu_book.kit.explorable.core import MIME
 from rankedu_book.kit.live import Live, live, marks, names
@@ -188,19 +187,6 @@ def test_collapse_leaves_a_gap_of_the_margin_and_a_shake_moves_what_is_seen_and_
         assert sum(seen) / 24 == pytest.approx(end["shaken"][number])
     told, pairs = collapse.passing([0.6, 0.5, 0.3, 0.2], [0.4, 0.5, 0.3, 0.45], [True, True, False, False])
     assert (told, pairs) == ("D passes A", [3, 0]), "B passes A, and C and D change places: AP sees neither"
-
-
-def test_hunt_finds_nothing_where_the_theorem_holds_and_something_where_it_does_not():
-    dice = random.Random(0)
-    lists = [[dice.uniform(0, 0.3) for _ in range(5)] for _ in range(300)]
-    for start, offset, bound in ((0.5, 1.44, True), (0.5, 1.0, True), (0.0, 1.0, False), (0.5, 0.0, False)):
-        state = {**hunt.START, "start": start, "offset": offset}
-        for scores in lists:
-            state = hunt.hunt({**state, "scores": scores})["state"]
-        assert (state["best"] is None) == bound, (start, offset)
-        red = "where A breaks" in str(hunt.hunt({**hunt.START, "start": start, "offset": offset})["marks"])
-        assert red != bound, "the picture marks where to look"
-    assert state["best"]["gap"] < 0
 
 
 def test_bricks_the_logarithms_weights_make_a_logarithm():

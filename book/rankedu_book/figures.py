@@ -119,7 +119,8 @@ def _widget(name: str) -> Any:
 
     scripts = [(FOLDER / f"{part}.js").read_text(encoding="utf-8") for part in ("ranks", "common", name)]
     figure = f"rankedu.figures[{json.dumps(name)}]"
-    function = f"({{ model, el }}) => {figure}({{ model, el, ranks: rankedu.ranks, ui: rankedu.ui }})"
+    told = f"el.append(rankedu.ui.element('figcaption', {{ innerHTML: {json.dumps(caption(name))} }}))"
+    function = f"({{ model, el }}) => ({told}, {figure}({{ model, el, ranks: rankedu.ranks, ui: rankedu.ui }}))"
 
     class FigureWidget(anywidget.AnyWidget):
         _esm = "\n".join([*scripts, f"export default {{ render: {function} }};"])

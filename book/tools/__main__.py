@@ -7,7 +7,7 @@ works        write the bibliography as plain Markdown, for those who read the no
 copies       copy the notebooks to a folder of the reader's own
 exercises    derive the starters from the chapters
 examples     run the scripts of the page "Use it in your project" and keep what they print
-first_loss   train networks with first losses and keep what they reach, for the page "Use it in your project"
+first_loss   write the tables of first losses into the page "Use it in your project"
 loops        train a step with each loss in each training loop, for the page "In your training loop"
 timings      measure how long chapters and labs run
 offline      the whole built book as PDF and as EPUB
@@ -16,7 +16,6 @@ slides       write the slides of the lectures
 handouts     answers, a sheet of formulas, questions, figures and equations, for teachers
 papers       print the commands that make the runs of the results page
 figures      take the pictures of the figures to play with, for print and wherever no script runs
-pictures     keep what trained networks retrieve, for the results page
 """
 
 import sys
@@ -41,7 +40,6 @@ COMMANDS = {
     "handouts": "teaching.handouts",
     "papers": "results.papers",
     "figures": "site.figures",
-    "pictures": "results.pictures",
 }
 
 

@@ -6,7 +6,6 @@ the commands of the sweeps.
 """
 
 import itertools
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -162,15 +161,6 @@ def find(table: Table, row: Parameters, wanted: Parameters, records: Sequence[Re
         what = f"{table.name}, {row['method']}"
         raise ValueError(f"{what}: kept runs differ in {', '.join(rows[0].parameters)}; keep those of one setting")
     return rows[0] if rows else None
-
-
-def find_run(folder: Path, wanted: Parameters) -> tuple[Path, dict[str, Any]]:
-    """The folder of the finished run with some parameters, and all of these."""
-    for path in sorted(folder.glob("*/result.json")):
-        parameters = json.loads(path.read_text(encoding="utf-8"))["parameters"]
-        if all(parameters.get(name) == value for name, value in wanted.items()) and (path.parent / "net.pt").exists():
-            return path.parent, parameters
-    raise FileNotFoundError(f"{folder} must hold a finished run with {wanted}, found none (see `make results`)")
 
 
 def main() -> None:

@@ -1,15 +1,10 @@
 """The pictures of the results page: what trained networks retrieve, drawn from embeddings that are kept.
 
-`python book/tools pictures runs` embeds part of the test glyphs by the networks of some finished runs, and writes
-the vectors to `data/pictures`; what runs of the lab `detection` have found it copies there. The book's build draws from
-these, so that nothing is trained for a page.
+`data/pictures` holds the embeddings of some test glyphs by the networks of finished runs, and the detections of two
+runs of the lab `detection`. The script that wrote them is this file at commit `a60d039f`.
 """
 
-import argparse
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -25,65 +20,20 @@ from rankedu_book.lab_retrieval import study
 from rankedu_lab.experiments.detection import DEFAULTS, LOSSES
 from rankedu_lab.experiments.detection_data import Findings, halves
 from rankedu_lab.experiments.detection_data import open_data as open_scenes
-from rankedu_lab.experiments.retrieval_data import Data, embed_all, open_data
-from rankedu_lab.models import build
-from tools.results.papers import DATA, find_run, find_sweep
+from rankedu_lab.experiments.retrieval_data import Data, open_data
+from tools.results.papers import DATA
 
 FOLDER = DATA / "pictures"
 #: Test images that are embedded: all of some characters, about so many.
 IMAGES = 2048
-#: Name of the file → lab, grid of `data/sweeps.yaml`, and what tells the run from the others of the grid.
-RUNS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "rambo_log": ("retrieval", "margin and memory", {"loss": "rambo_log", "margin": 0.02, "memory": 0, "seed": 0}),
-    "smooth_ap": ("retrieval", "losses", {"loss": "smooth_ap", "seed": 0}),
-    "fine": ("hierarchical_retrieval", "losses", {"loss": "smooth_ap", "seed": 0}),
-    "happier": ("hierarchical_retrieval", "losses", {"loss": "happier", "seed": 0}),
-}
-#: Of detectors: name → grid, and what tells the runs from the others of the grid.
-DETECTORS: dict[str, tuple[str, dict[str, Any]]] = {
-    "cross_entropy": ("cross entropy", {"loss": "cross_entropy", "weight": 4.0}),
-    "rambo_map": ("λ and margin", {"loss": "rambo_map", "lam": 12.5, "margin": 0.15}),
-}
+#: The detectors, by what the lab calls their losses.
+DETECTORS = ("cross_entropy", "rambo_map")
 START = "start"  # of all of them: one network that has learnt nothing
 
 
 def glyphs() -> Data:
     """The test glyphs that are shown."""
     return open_data({"dataset": "glyphs", "data_root": ""}).part(IMAGES)
-
-
-def keep(runs: Path) -> Iterator[Path]:
-    """Embed the glyphs by the network of each run, and by the one that they began with; yields the files written."""
-    data = glyphs()
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    for name, (lab, grid, own) in RUNS.items():
-        wanted = {**find_sweep(lab, grid).shared(), **own}
-        folder, parameters = find_run(runs / lab, wanted)
-        torch.manual_seed(parameters["seed"])
-        net = build(parameters["model"], dim=parameters["dim"])
-        if name == next(iter(RUNS)):
-            yield _write(START, embed_all(net, data, parameters))
-        net.load_state_dict(torch.load(folder / "net.pt", weights_only=True))
-        yield _write(name, embed_all(net, data, parameters))
-
-
-def _write(name: str, embeddings: Tensor) -> Path:
-    path = FOLDER / f"{name}.npy"
-    np.save(path, embeddings.numpy().astype(np.float16))
-    return path
-
-
-def keep_detections(runs: Path) -> Iterator[Path]:
-    """Copy what the first seed of each has found, and write AP50 by class of all seeds; yields the files written."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    by_class = {}
-    for name, (grid, own) in DETECTORS.items():
-        sweep = find_sweep("detection", grid)
-        folders = [find_run(runs / "detection", {**sweep.shared(), **own, "seed": s})[0] for s in range(sweep.seeds)]
-        by_class[name] = np.stack([Findings.load(folder / "detections.npz").ap.numpy() for folder in folders])
-        yield Path(shutil.copyfile(folders[0] / "detections.npz", _found(name)))
-    np.savez_compressed(_found("ap"), **by_class)  # type: ignore[arg-type]
-    yield _found("ap")
 
 
 def _found(name: str) -> Path:
@@ -157,12 +107,3 @@ def show(folder: Path, name: str, figure: Figure) -> str:
     (folder / f"{name}.png").write_bytes(style.png(figure))
     text = " ".join(style.description(figure).split())
     return f"```{{image}} _generated/{name}.png\n:alt: {text}\n```\n"
-
-
-def main() -> None:
-    """Keep what finished runs leave behind."""
-    parser = argparse.ArgumentParser(description="Keep for the results page what trained networks have found.")
-    parser.add_argument("runs", type=Path, help="folder of the runs, mostly `runs`")
-    runs = parser.parse_args().runs
-    for path in (*keep(runs), *keep_detections(runs)):
-        print(path)

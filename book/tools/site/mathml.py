@@ -1,7 +1,9 @@
 """TeX as MathML, for what has no MathJax: slides, handouts, the EPUB."""
 
 import re
+from typing import Any
 
+from docutils import nodes
 from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 
@@ -36,3 +38,22 @@ def mathml(tex: str, *, block: bool = False) -> str:
     except (MathError, IndexError) as error:
         raise ValueError(f"formula must be in the TeX of docutils, got {tex!r}: write it otherwise") from error
     return re.sub(r"<mo>([{}‖])</mo>", r'<mo stretchy="false">\1</mo>', made)
+
+
+def visit(translator: Any, node: Any) -> None:
+    """Write a formula, or a block of them with its number, into a page of HTML."""
+    tex = re.sub(r"\\(begin|end)\{(split|align\*?)\}", r"\\\1{aligned}", node.astext())
+    if isinstance(node, nodes.math):
+        translator.body.append(mathml(tex))
+    else:
+        number = f'<span class="eqno">({node["number"]})</span>' if node.get("number") else ""
+        lines = tex.split("\\qquad") if len(tex) > 120 and "\\begin" not in tex else [tex]  # these do not fit in a row
+        made = "".join(mathml(line, block=True) for line in lines)
+        translator.body.append(translator.starttag(node, "div", CLASS="formula") + number + made + "</div>\n")
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Make this module a Sphinx extension: `html_math_renderer = "mathml"` chooses it."""
+    app.add_html_math_renderer("mathml", (visit, None), (visit, None))
+    return {"parallel_read_safe": True}

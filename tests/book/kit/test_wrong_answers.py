@@ -1,8 +1,7 @@
-"""Exercises: references pass and are what the book says; what readers are told of the answers that they really give."""
+"""Exercises: the references pass and agree with the library, and wrong answers are refused without an exception."""
 
 import copy
 import math
-import re
 import sys
 from functools import cache
 
@@ -14,9 +13,6 @@ from rankedu import reference
 from rankedu.losses import MAPLoss
 from rankedu.rankers import BlackboxRanker
 from rankedu_book.kit.check import Feedback, check, find, names
-from rankedu_book.kit.check.patterns import relation, where_wrong
-from rankedu_book.kit.check.running import outcomes, value_of
-from rankedu_book.kit.check.wording import show_case, show_value
 from rankedu_lab.detections import OnProposals
 
 PLAIN = [name for name in names() if find(name).use is None]
@@ -43,25 +39,13 @@ def test_the_reference_passes_a_stub_does_not_and_the_statement_begins_with_the_
 
 @pytest.mark.parametrize("name", ["rank_min", "lam_code", *(name for name in PLAIN if find(name).judge)])
 def test_nothing_raises(name):
-    told = [
-        (lambda *args: 1 / 0, "ZeroDivisionError: division by zero"),
-        (lambda *args: print(1), "printed something and returned nothing"),
-        (lambda *args: sys.exit(1), "SystemExit"),
-        (lambda: 1, "can't be called with the arguments"),
-        (lambda *args: "abc", "'abc'"),
-        (lambda *args: {1, 2}, "{1, 2}"),
-        (lambda *args: len, "len"),
-        (lambda *args: [[1, 2], [3]], "[[1, 2], [3]]"),
-        (lambda *args: np.full((2, 2), math.nan), "nan"),
-        (lambda *args: Hostile(), ""),
-        (lambda *args: object(), "object"),
-        (3, "pass the function itself"),
-    ]
-    for function, said in told:
+    wrong = (lambda *args: 1 / 0, lambda *args: print(1), lambda *args: sys.exit(1), lambda: 1, 3)
+    returned = ("abc", {1, 2}, len, [[1, 2], [3]], np.full((2, 2), math.nan), Hostile(), object())
+    for function in (*wrong, *(lambda *args, value=value: value for value in returned)):
         feedback = check(name, function)
-        assert isinstance(feedback, Feedback) and not feedback, said
+        assert isinstance(feedback, Feedback) and not feedback
         for text in (str(feedback), repr(feedback), feedback._repr_markdown_()):
-            assert said in text and name in text and " at 0x" not in text
+            assert name in text and " at 0x" not in text
         assert str(check(name, function)) == str(feedback), "the same each time"
 
 
@@ -91,55 +75,6 @@ def test_names_go_by_chapter_and_an_unknown_one_lists_the_known():
     for function in (lambda: check("rank", len), lambda: find("rank")):
         with pytest.raises(ValueError, match=r"rank_min, average_precision, .*; got 'rank'"):
             function()
-
-
-def test_the_line_that_raised_is_named_and_an_argument_that_was_changed():
-    def ranks(scores):
-        order = scores.argsort()
-        return order["first"]
-
-    def in_place(scores):
-        found = right("rank_min")(scores)
-        scores[:] = 0
-        return found
-
-    assert re.search(r"IndexError.*\(line 3 of your function\)", check("rank_min", ranks).message)
-    assert "changed its argument scores in place" in str(check("rank_min", in_place))
-
-
-def test_a_relation_that_holds_on_every_input_is_named():
-    changes = {
-        "the sign turned round": lambda value: -value,
-        "one minus what was asked for": lambda value: 1 - value,
-        "the whole part": np.floor,
-        "times the number of items": lambda value: 4 * value,
-        "divided once more by the number of items": lambda value: value / 4,
-        "times the number of relevant items": lambda value: 3 * value,
-        "a mean over all items": lambda value: 0.75 * value,
-        "divided once more by the number of relevant items": lambda value: value / 3,
-        "too large by the same factor": lambda value: -7 * value,
-        "too small by the same factor": lambda value: 0.1 * value,
-        "too large by the same amount": lambda value: value + 0.1,
-        "too small by the same amount": lambda value: value - 0.1,
-    }
-    case = {"scores": np.zeros(4), "relevance": np.array([True, True, True, False])}
-    rights = [np.array([0.3, 1.4, 2.2]) * k for k in (1.0, 1.1, 1.7)]
-    for said, change in changes.items():
-        assert said in relation([(case, right, change(right)) for right in rights])
-        assert relation([(case, rights[0], change(rights[0]))]) == "", "one input shows no pattern"
-    assert relation([(case, right, right * [1, 2, 1]) for right in rights]) == ""
-
-
-def test_where_it_goes_wrong_is_named_if_it_goes_wrong_there_only():
-    one, two = {"scores": np.array([0.5])}, {"scores": np.array([0.5, 0.1])}
-    assert where_wrong([two, two], [one]) == "It goes wrong where there is one entry of scores only, and only there."
-    assert where_wrong([two, one], [one]) == "" and where_wrong([two], [one]) == ""
-
-    def by_position_at_ties(scores):
-        by_position = 1 + np.argsort(np.argsort(-scores, kind="stable"), kind="stable")
-        return 2 * right("rank_min")(scores) - by_position
-
-    assert "wrong where entries of scores are equal, and only there" in check("rank_min", by_position_at_ties).hint
 
 
 def test_from_the_least_lambda_on_a_negative_has_a_gradient_by_algorithm_1():
@@ -174,92 +109,43 @@ def test_the_pulls_explain_the_step_and_do_not_depend_on_the_space():
 right = cache(lambda name: find(name).reference)
 
 
-def margin_gradient(scores, relevance, lam, margin, best=-1):
-    """Algorithm 1 in NumPy, with the largest score at rank 1 or, for best = 1, at the end."""
-    shifted = scores + margin * (0.5 - relevance)
-    before, after = (np.argsort(np.argsort(best * y)) for y in (shifted, shifted + lam * relevance))
-    return (after - before) / lam
+def test_a_function_that_changes_its_argument_is_refused():
+    def in_place(scores):
+        found = right("rank_min")(scores)
+        scores[:] = 0
+        return found
+
+    assert not check("rank_min", in_place)
 
 
-#: Exercise, a wrong answer that no list of known mistakes was made from, and what the reader is told of it.
-WRONG = [
-    ("rank_min", lambda y: 1 + (y[None] > y[:, None]).sum(1, keepdims=True), "the right numbers in the shape"),
-    ("expected_ap", lambda y, rel: rel.mean(), "which is too small"),
-    ("evaluate", lambda e, labels: right("evaluate")(e, labels)[0], "where shape"),
-    ("blackbox_layer", lambda solver, lam: lambda y: y + (solver(y) - y).detach(), "lets the incoming gradient pass"),
-    ("blackbox_layer", lambda solver, lam: lambda y: solver(y).numpy(), "a torch tensor was expected, got ndarray"),
-    ("expected_ap", lambda y, rel: "proved", "a str that can't be read as numbers"),
-    ("expected_ap", lambda y, rel: rel.any(), "which is not so"),
-    ("sort_by_swaps", lambda y, ranks: sorted(y), "which is not a list of whole numbers"),
-    ("sort_by_swaps", lambda y, ranks: list(range(1, len(y))), "where swap 1"),
-    ("sort_by_swaps", lambda y, ranks: [0], "from 1 to 1 here"),
-    ("sort_by_swaps", lambda y, ranks: [], "not sorted yet"),
-    ("blackbox_rank", lambda y, lam: 1 + y.argsort(descending=True).argsort(), "returns the ranks alone"),
-    ("Memory", lambda length: lambda y, rel: None, "nothing returned yet"),
-    ("Memory", lambda: None, "can't be called with the arguments length"),
-    ("all_values_near_a_tie", lambda r: set(right("all_values_near_a_tie")(r)), "where 2 numbers were expected"),
-    ("margin_gradient", lambda y, r, lam, m: 0 * y, "does not rank by the first feature"),
-    ("margin_gradient", lambda y, r, lam, m: 1.0 - 2 * r, "too long: the margin"),
-    ("margin_gradient", lambda y, r, lam, m: margin_gradient(y, r, lam, m, best=1), "or ranks from the bottom"),
-    ("loss_from_weights", lambda y, rel, w: [w(1 + r) for r in np.flatnonzero(rel)], "where one number was expected"),
-    ("ap_loss", lambda ranker, y, rel: ranker(y)[rel].mean(), "whose entry 0 is too large"),
-    ("teach_to_sort", lambda net, draw, steps: torch.nn.Identity(), "times what always answering the middle gives"),
-    ("h_ap_from_rankings", lambda among, rel: sum(among(rel >= r).sum() for r in rel), "called too often"),
-    ("broken_bound", lambda t, s, d: ([0.0, 0.0], [0.0, 1.0]), "where scores must differ"),
-    ("broken_bound", lambda t, s, d: [1.0, 2.0, 3.0], "not two lists"),
-    ("broken_bound", lambda t, s, d: ([3 * d, 0.0], [0.0, 1.0]), "is not below"),
-    ("calibration_loss", lambda y, r, a, b: (a - y)[r & (y < a)].mean() + (y - b)[~r & (y > b)].mean(), "not a number"),
-    ("pulls", lambda x, gradient: right("pulls")(x, gradient) + np.eye(len(x)), r"entry \(0, 0\) is too large"),
-    ("no_threshold", lambda gap: [0.0, 1.0, 2.0], "not two lists"),
-    ("no_threshold", lambda gap: ([0.0, 1.0, 90.0], [0, 0, 1]), "each with two items"),
-    ("no_threshold", lambda gap: ([0.0, 100.0, 101.0, 102.0], [0, 0, 1, 1]), "where item 1 does not rank all of its"),
-    ("no_threshold", lambda gap: ([0.0, 10.0, 100.0, 120.0], [0, 0, 1, 1]), "the most similar negative pair has"),
-]
-
-
-#: To try these once more takes seconds.
-TRAIN = ("teach_to_sort", "margin_gradient")
-
-
-@pytest.fixture
-def once(monkeypatch):
-    """What a network that is trained makes of an input is found once."""
-    known = {}
-
-    def value_once(exercise, function, given):
-        key = function, str(given)
-        if exercise.name not in TRAIN or key not in known:
-            known[key] = value_of(exercise, function, given)
-        return known[key]
-
-    for module in ("check", "running"):
-        monkeypatch.setattr(sys.modules[f"rankedu_book.kit.check.{module}"], "value_of", value_once)
-
-
-@cache
-def rights(name):
-    """The right answers as they are shown, but for those of a sum without a term, and of yes or no."""
-    return {show_value(find(name).right(case)) for case in find(name).cases()} - {"0", "True", "False"}
-
-
-def gives_away(name, function, feedback):
-    """Whether `check` adds the right answer to one of the inputs to what it says of the inputs and of what came."""
-    text, tried = str(feedback), [] if name in TRAIN else outcomes(find(name), function)
-    for shown in (*(show_case(one.case) for one in tried), *(f" {show_value(one.value)}" for one in tried)):
-        text = text.replace(shown, "…")
-    return any(re.search(rf"(?<![\w.]){re.escape(value)}(?![\w.])", text) for value in rights(name))
-
-
-@pytest.mark.usefixtures("once")
 @pytest.mark.parametrize("name", names())
-def test_wrong_answers_are_told_what_is_wrong_and_not_what_is_right(name):
+def test_every_known_mistake_is_refused_with_its_own_hint(name):
     mistakes = find(name).mistakes
     for function, hint in mistakes:
         feedback = check(name, function)
-        assert not feedback and hint in feedback.hint
-        assert sum(other in feedback.hint for _, other in mistakes) == 1, hint
-        assert not gives_away(name, function, feedback), hint
-    for _, function, said in (row for row in WRONG if row[0] == name):
-        feedback = check(name, function)
-        assert not feedback and re.search(said, str(feedback)), (said, str(feedback))
-        assert not gives_away(name, function, feedback), str(feedback)
+        assert not feedback and [other for _, other in mistakes if other in feedback.hint] == [hint]
+
+
+#: Wrong answers that are on no list of known mistakes.
+WRONG = [
+    ("rank_min", lambda y: 1 + (y[None] > y[:, None]).sum(1, keepdims=True)),
+    ("expected_ap", lambda y, rel: rel.mean()),
+    ("evaluate", lambda e, labels: right("evaluate")(e, labels)[0]),
+    ("blackbox_layer", lambda solver, lam: lambda y: y + (solver(y) - y).detach()),
+    ("sort_by_swaps", lambda y, ranks: list(range(1, len(y)))),
+    ("sort_by_swaps", lambda y, ranks: []),
+    ("blackbox_rank", lambda y, lam: 1 + y.argsort(descending=True).argsort()),
+    ("ap_loss", lambda ranker, y, rel: ranker(y)[rel].mean()),
+    ("h_ap_from_rankings", lambda among, rel: sum(among(rel >= r).sum() for r in rel)),
+    ("broken_bound", lambda t, s, d: ([0.0, 0.0], [0.0, 1.0])),
+    ("broken_bound", lambda t, s, d: ([3 * d, 0.0], [0.0, 1.0])),
+    ("calibration_loss", lambda y, r, a, b: (a - y)[r & (y < a)].mean() + (y - b)[~r & (y > b)].mean()),
+    ("pulls", lambda x, gradient: right("pulls")(x, gradient) + np.eye(len(x))),
+    ("no_threshold", lambda gap: ([0.0, 100.0, 101.0, 102.0], [0, 0, 1, 1])),
+    ("no_threshold", lambda gap: ([0.0, 10.0, 100.0, 120.0], [0, 0, 1, 1])),
+]
+
+
+@pytest.mark.parametrize(("name", "function"), WRONG, ids=[name for name, _ in WRONG])
+def test_another_wrong_answer_is_refused(name, function):
+    assert not check(name, function)

@@ -146,13 +146,6 @@ def test_no_answer_to_a_prediction_is_in_sight_after_a_run(text):
             assert not predicting or cell.outputs == [], cell.source
 
 
-def test_a_guess_must_be_of_a_known_kind():
-    assert 'type="number"' in predict._field(["number"], 0) and predict._field(["choice", "3"], 0).count("radio") == 3
-    for wrong in (["choice"], ["choice", "x"], ["numbers"]):
-        with pytest.raises(ValueError, match="%%predict must be followed by number, words, fold or 'choice 3', got"):
-            predict._field(wrong, 0)
-
-
 def test_an_edit_on_either_side_of_a_pair_changes_one_line_of_the_other_and_keeps_the_outputs(tmp_path):
     text = CHAPTERS[8]
     for path in (text, pairs.pairs()[text], pairs.ROOT / "jupytext.toml"):

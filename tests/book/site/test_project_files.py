@@ -1,8 +1,7 @@
 """The project's own files agree with each other, and what installs them says what is wrong in one sentence."""
 
-import doctest
-import importlib
 import importlib.util
+import json
 import re
 import sys
 from importlib.metadata import packages_distributions
@@ -44,19 +43,14 @@ def test_what_is_declared_is_pinned_once_and_asked_for_by_the_environment():
     assert sorted(map(normal, PROJECT["dependencies"])) == ["numpy", "torch"], "the core needs these alone"
 
 
-def test_the_readme_names_the_version_the_extras_and_commands_that_exist_and_its_links_are_whole():
-    readme = text("README.md")
-    assert yaml.safe_load(text("CITATION.cff"))["version"] == rankedu.__version__
-    assert f"## {rankedu.__version__} " in text("CHANGELOG.md")
-    assert f"rankedu-{rankedu.__version__}-py3-none-any.whl" in readme
-    table = readme[readme.index("| extra | brings |") :].split("\n\n")[0]
-    assert set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\|([^|]*)\|", table, re.MULTILINE)))) == set(EXTRAS)
-    assert all(f"make {one}" in readme for one in ("book", "lab", "test", "figures"))
-    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
-    hook = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(hook)
-    assert doctest.testmod(hook) == (0, 2)
-    assert hook.RELATIVE.search(readme) and not hook.RELATIVE.search(hook.resolved(readme, ""))
+def test_the_version_is_one_everywhere_and_the_archive_is_described_by_the_citation():
+    cited = yaml.safe_load(text("CITATION.cff"))
+    assert cited["version"] == rankedu.__version__ and f"## {rankedu.__version__} " in text("CHANGELOG.md")
+    spec = importlib.util.spec_from_file_location("ready", ROOT / ".ci" / "release" / "ready.py")
+    ready = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(ready)
+    address = (ready.ADDRESS.search(text("pyproject.toml")) or ["", ""])[1]
+    assert json.loads(text(".zenodo.json")) == ready.archived(cited, address)
 
 
 def test_a_chapter_imports_only_what_the_lab_extra_brings():
@@ -70,7 +64,7 @@ def test_a_chapter_imports_only_what_the_lab_extra_brings():
 
 def test_imports_go_one_way_and_nobody_takes_private_ones_and_proofs_need_no_torch():
     assert lint_imports(str(ROOT / "pyproject.toml"), cache_dir=None) == 0
-    private = r"^\s*from rankedu(\.\w+)*(\._(?!_)\w+)+ import|^\s*from rankedu[\w.]* import .*\b_(?!_)\w"
+    private = r"^\s*from rankedu(\.\w+)*(\._(?!_)\w+)+ import|^\s*from rankedu(?!_)[\w.]* import .*\b_(?!_)\w"
     folders = dict.fromkeys(("lab/rankedu_lab", "book/rankedu_book", "book/tools"), private)
     for folder, wrong in (folders | {"rankedu/proofs": r"^\s*(?:import|from) torch"}).items():
         texts = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / folder).rglob("*.py")}

@@ -60,6 +60,36 @@ FIGURES = {
         "window.",
         ({},),
     ),
+    "look-ahead": About(
+        "**Slide λ**, and see which items B and E pass on the way. Drag an item to change its score.",
+        "Five scores. Two of them, B and E, rise along an arrow, and E passes D. Below, the loss falls by a stair "
+        "where it does. Its mean over the arrow is the interpolation. D and E have a gradient.",
+        ({},),
+    ),
+    "paint": About(
+        "**Drag D**, or **slide λ**. The purple curve is the mean of the black staircase over the window ahead.",
+        "The rank of item D over its score is a staircase that falls from 5 to 1. Its mean over a window ahead is "
+        "a continuous curve that leaves each stair before its edge and never lies above the staircase.",
+        ({},),
+    ),
+    "paths": About(
+        "**Slide the step** of the descent. Drag the rings to say which path you want.",
+        "A grid of costs before the descent and after 16 steps. Cells of the found path get a plus and become more "
+        "expensive, and cells of the wanted path get a minus and become cheaper. In the end the two are the same.",
+        ({"step": 0}, {"step": 16}),
+    ),
+    "collapse": About(
+        "**Slide the margin α**, and see how far apart relevant (blue) and irrelevant scores (red, dashed) stop.",
+        "Eight scores that follow the AP loss for 300 steps. Without a margin the relevant and the irrelevant ones "
+        "stop right next to each other, and errors in the scores mix them. With a margin a gap is left between them.",
+        ({},),
+    ),
+    "margin": About(
+        "**Slide α** until the loss has a gradient. Drag an item to change its score.",
+        "Six scores, sorted, and below them the same scores after a margin has lowered the relevant ones and raised "
+        "the others. C is now behind D. The gradient is zero up to the gap between C and D, and not beyond.",
+        ({},),
+    ),
 }
 
 

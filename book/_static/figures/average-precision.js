@@ -64,8 +64,7 @@ rankedu.figures["average-precision"] = ({ el, model, ranks, ui }) => {
     });
     [...scores.keys()].sort((i, j) => (handles[i].node === document.activeElement) - (handles[j].node === document.activeElement)).forEach((i) => {
       const x = axis(scores[i]);
-      marks.push(relevance[i] ? ui.tag("circle", { cx: x, cy: 46, r: 16, class: "yes" }) : ui.tag("rect", { x: x - 14, y: 32, width: 28, height: 28, class: "no" }));
-      marks.push(ui.tag("text", { x, y: 51, "text-anchor": "middle", class: relevance[i] ? "on" : "no" }, NAMES[i]));
+      marks.push(ui.item(x, 46, relevance[i], NAMES[i]));
       const words = `score ${ui.number(scores[i])}, rank ${places[i]}, ${relevance[i] ? `relevant, precision ${ui.number(shares[i])}` : "irrelevant"}`;
       handles[i].at(x, 46, `Item ${NAMES[i]}`, words, scores[i]);
     });

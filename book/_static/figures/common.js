@@ -23,6 +23,29 @@ rankedu.ui = (() => {
   /** A number in words: at most three digits that say something, with a minus sign. */
   const number = (value, digits = Math.abs(value) < 10 ? 2 : Math.abs(value) < 100 ? 1 : 0) => value.toFixed(digits).replace("-", "−");
 
+  /** An item of a list: a relevant one is a blue disc, an irrelevant one a red square, and its name is on it. */
+  const item = (x, y, relevant, name, r = 16) =>
+    (relevant ? tag("circle", { cx: x, cy: y, r, class: "yes" }) : tag("rect", { x: x - 0.88 * r, y: y - 0.88 * r, width: 1.76 * r, height: 1.76 * r, class: "no" })) +
+    tag("text", { x, y: y + 5, "text-anchor": "middle", class: relevant ? "on" : "no" }, name);
+
+  /** An arrow from one point to another; `kind` is the class of its line. */
+  function arrow(x1, y1, x2, y2, kind = "", head = 6) {
+    const far = Math.hypot(x2 - x1, y2 - y1);
+    if (far < 1) return "";
+    const [u, v] = [(x2 - x1) / far, (y2 - y1) / far];
+    const barb = (side) => `${(x2 - head * (u + 0.6 * side * v)).toFixed(1)},${(y2 - head * (v - 0.6 * side * u)).toFixed(1)}`;
+    return tag("path", { d: `M${x1},${y1} L${x2},${y2} M${barb(1)} L${x2},${y2} L${barb(-1)}`, class: `line ${kind}` });
+  }
+
+  /** Places for labels: in the order of `places`, at least `gap` from each other, from `low` to `high`. */
+  function apart(places, gap, low, high) {
+    const sorted = [...places.keys()].sort((i, j) => places[i] - places[j] || i - j);
+    const found = [...places];
+    sorted.forEach((i, k) => (found[i] = Math.max(found[i], k ? found[sorted[k - 1]] + gap : low)));
+    sorted.reverse().forEach((i, k) => (found[i] = Math.min(found[i], k ? found[sorted[k - 1]] - gap : high)));
+    return found;
+  }
+
   function element(name, values = {}, ...children) {
     const made = document.createElement(name);
     for (const [key, value] of Object.entries(values)) key in made ? (made[key] = value) : made.setAttribute(key, value);
@@ -277,7 +300,7 @@ rankedu.ui = (() => {
     });
   }
 
-  return { figure, tag, scale, number, element, clamp, still, inSight, start };
+  return { figure, tag, scale, number, item, arrow, apart, element, clamp, still, inSight, start };
 })();
 
 if (document.querySelector("figure.play")) {

@@ -1,8 +1,7 @@
 """The figures of chapter 3: a bar with five weights, a sort with price tags, and the polytope of all rankings."""
 
-from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -188,7 +187,7 @@ def _draw_section(axis: Any) -> None:
 def solid_corners(turn: float = 52) -> Figure:
     """The permutahedron of four items; edges that exchange the same two items are parallel and have one price."""
     figure, axis = style.figure(width=6.8, height=4.9)
-    x, z = draw_solid(axis, turn, path=())
+    x, z = draw_solid(axis, turn)
     edges, (_, front) = solid()[0], in_front(turn)
     colors = (style.BLUE, style.ORANGE, style.GREEN, style.RED, style.PURPLE, style.SKY)
     prices = []
@@ -212,38 +211,22 @@ def solid_corners(turn: float = 52) -> Figure:
     )
 
 
-def draw_solid(axis: Any, turn: float, path: Sequence[tuple[int, ...]]) -> tuple[Array, Array]:
-    """Draw the solid, height being cost, and a path along its edges; returns where the corners are.
-
-    Without a path, all the corners in front are labelled, else those of the path.
-    """
+def draw_solid(axis: Any, turn: float) -> tuple[Array, Array]:
+    """Draw the faces and the corners in front, height being cost; returns where the corners are."""
     across, _, up = frame(turn)
     corners = np.array(SOLID_RANKS, dtype=float) - 2.5
     x, z = corners @ across, corners @ up
-    facets, front = in_front(turn)
+    facets, _ = in_front(turn)
     for facet in facets:
         ring = np.stack([x[facet], z[facet]], axis=1)
         tint = "#eef2f6" if len(facet) == 6 else "#f8f1e2"
         axis.add_patch(Polygon(ring[ConvexHull(ring).vertices], facecolor=tint, edgecolor="none", zorder=0))
-    if path:
-        for i, j in solid()[0]:
-            shade, width = ("#777777", 1.4) if (i, j) in front else ("#DDDDDD", 1)
-            axis.plot(x[[i, j]], z[[i, j]], color=shade, linewidth=width, zorder=width)
-    walked = [SOLID_RANKS.index(ranks) for ranks in path]
-    for i, j in pairwise(walked):
-        arrow(axis, np.array([x[i], z[i]]), np.array([x[j], z[j]]), style.ORANGE, linewidth=3)
-    for i in sorted({*walked, *(i for facet in facets for i in facet)}):
-        on_path = i in walked
-        color = style.GREEN if on_path and i == walked[-1] else style.ORANGE if on_path else "#777777"
-        size, edge = (8, style.BLACK) if on_path else (4, "#777777")
-        axis.plot(x[i], z[i], marker="o", markersize=size, color=color, markeredgecolor=edge, zorder=9)
-        if on_path or not path:
-            left = x[i] < 0
-            label = "".join(map(str, SOLID_RANKS[i]))
-            weight = "bold" if on_path else "normal"
-            back = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6}
-            place = {"ha": "right" if left else "left", "va": "center", "fontsize": 10.5, "bbox": back}
-            axis.text(x[i] + (-0.1 if left else 0.1), z[i] + 0.04, label, weight=weight, zorder=10, **place)
+    for i in sorted({i for facet in facets for i in facet}):
+        axis.plot(x[i], z[i], marker="o", markersize=4, color="#777777", zorder=9)
+        left = x[i] < 0
+        back = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6}
+        place = {"ha": "right" if left else "left", "va": "center", "fontsize": 10.5, "bbox": back}
+        axis.text(x[i] + (-0.1 if left else 0.1), z[i] + 0.04, "".join(map(str, SOLID_RANKS[i])), zorder=10, **place)
     scores = np.array(SOLID_SCORES, dtype=float)
     size_of_scores = float(np.linalg.norm(scores - scores.mean()))
     costs = np.arange(4.5, 6.6, 0.5)

@@ -14,7 +14,7 @@ from tools.site.reading import BOOK, chapters
 from tools.teaching import lectures
 
 #: A prediction, or a picture that answers to the hand.
-TO_TRY = re.compile(r"\{(?:explorable|live)\}|^:class: predict\b", re.MULTILINE)
+TO_TRY = re.compile(r"\{(?:explorable|live|play)\}|^play\(|^:class: predict\b", re.MULTILINE)
 #: Minutes for one of these, beside those of the text.
 TRYING = 2
 

@@ -1,22 +1,13 @@
 """Explorables made of frames as a reader has them in hand: held, chosen by name, pinned, told of goals; and a ball."""
 
-import io
-import json
-import math
-
-import numpy as np
 import pytest
 import walk
-from PIL import Image
 
-from rankedu_book.ch04_interpolated_ranking.explorables import interpolation_landscape
 from rankedu_book.kit import style
-from rankedu_book.kit.explorable import Control, choice, explorable, goal, hold, pick, slider, tell
-from rankedu_book.kit.explorable.grounds import FIRST, LETTERS, SIDE
+from rankedu_book.kit.explorable import choice, explorable, goal, hold, pick, slider, tell
 
 pytestmark = pytest.mark.browser
 PHONE = {"viewport": walk.SIZES["phone"], "has_touch": True, "is_mobile": True}
-LAMS = (0.001, 0.1, 1.0)
 
 
 @goal("Bring B to its right end.", lambda at: at.reach == ("B", 4), "{item} is at {score:g}.")
@@ -35,23 +26,9 @@ def two_lanes(item: str, score: float):
     return style.describe(made, f"{item} at {score:g}")
 
 
-@explorable(lam=Control(LAMS, LAMS, 0.1, "λ", str))
-def hills(lam: float):
-    """The map of chapter 4, for three λ."""
-    made = interpolation_landscape.draw(lam, 1)
-    hold(made.axes[0], lam=lambda lam: (LAMS.index(lam) - 1, 0))
-    return made
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return walk.framed(tmp_path_factory.mktemp("frames"), lanes=two_lanes, hills=hills)
-
-
-@pytest.fixture
-def kept(folder) -> dict:
-    """What the page has of the map."""
-    return json.loads((folder / "hills-frames" / "grounds.js").read_text(encoding="utf-8").partition(" = ")[2][:-2])
+    return walk.framed(tmp_path_factory.mktemp("frames"), lanes=two_lanes)
 
 
 @pytest.fixture
@@ -63,18 +40,6 @@ def reader(visit, folder):
         return page
 
     return reader
-
-
-def test_in_the_dark_a_map_keeps_its_colours_on_a_dark_ground(reader):
-    page, seen = reader("hills"), []
-    for theme in ("light", "dark"):
-        page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
-        stage = page.locator(".explorable-stage").screenshot()
-        seen.append(np.asarray(Image.open(io.BytesIO(stage)).convert("RGB"), float))
-    high, wide, _ = seen[0].shape
-    middle = (slice(int(0.3 * high), int(0.7 * high)), slice(int(0.3 * wide), int(0.6 * wide)))
-    assert np.abs(seen[0][middle] - seen[1][middle]).mean() < 3, "the map"
-    assert np.median(seen[0][:, :10]) > 240 and np.median(seen[1][:, :10]) < 30, "its ground"
 
 
 def pictures(page) -> list[str]:
@@ -121,7 +86,7 @@ def test_the_mouse_takes_a_ring_to_the_nearest_stop_or_the_item_that_it_takes_ho
     assert pictures(page) == ["B at 3"] and page.get_by_label("B", exact=True).is_checked()
 
 
-def test_a_finger_drags_a_ring_and_scrolls_beside_it_and_puts_the_ball_down(reader):
+def test_a_finger_drags_a_ring_and_scrolls_beside_it(reader):
     page = reader(**PHONE)
     finger = page.context.new_cdp_session(page)
 
@@ -141,11 +106,6 @@ def test_a_finger_drags_a_ring_and_scrolls_beside_it_and_puts_the_ball_down(read
     swipe(picture["x"] + 0.8 * picture["width"], picture["y"] + 0.9 * picture["height"], 0, -100)
     walk.until(page, "scrollY > 0")
     assert pictures(page) == ["A at 0"]
-    page = reader("hills")
-    box = page.locator(".explorable-map").bounding_box()
-    page.touchscreen.tap(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
-    page.get_by_role("slider", name="Ball").and_(page.locator(f"[aria-valuetext='{place(20, 20)}']")).wait_for()
-    assert walk.width(page) == []
 
 
 def test_names_are_chosen_with_the_keyboard_and_a_goal_that_is_reached_stays_so(reader):
@@ -202,107 +162,3 @@ def test_the_two_stand_beside_each_other_on_a_desk_and_below_on_a_phone_and_axe_
     else:
         assert there["y"] > here["y"] + here["height"] and here["width"] > 290
     assert walk.width(page) + walk.accessibility(page, themes=("light", "dark")) == []
-    page = reader("hills")
-    rolled(page)
-    assert walk.width(page) + walk.accessibility(page, themes=("light", "dark")) == []
-
-
-def place(right: int, up: int) -> str:
-    return f"{right} to the right and {up} up, of {SIDE - 1}"
-
-
-def rolled(page) -> tuple[list, str]:
-    """Run, and wait for the end: the trail and how it ended."""
-    page.get_by_role("button", name="Run").click()
-    walk.until(page, "document.querySelector('.explorable-run [role=status]').textContent.includes('loss')")
-    return trail(page)
-
-
-def trail(page) -> tuple[list, str]:
-    shown = page.locator("figure.explorable")
-    return json.loads(shown.get_attribute("data-trail")), shown.get_attribute("data-end")
-
-
-def same(one: tuple[list, str], other: tuple[list, str]) -> bool:
-    places = zip(*([value for place in path for value in place] for path, _ in (one, other)), strict=True)
-    return one[1] == other[1] and all(abs(here - there) < 1e-6 for here, there in places)
-
-
-def roll(way: str, start: tuple[float, float]) -> tuple[list[tuple[float, float]], str]:
-    """How a ball rolls on a map, written anew: the places from the start on, and how it ends."""
-    trail = [start]
-    while len(trail) <= 200:
-        x, y = trail[-1]
-        letter = ord(way[math.floor(y + 0.5) * SIDE + math.floor(x + 0.5)]) - FIRST
-        if letter == 0:
-            return trail, "flat"
-        angle = 2 * math.pi * (letter - 1) / (LETTERS - 1)
-        there = (x + 0.5 * math.cos(angle), y + 0.5 * math.sin(angle))
-        trail.append((min(max(there[0], 0), SIDE - 1), min(max(there[1], 0), SIDE - 1)))
-        if trail[-1] != there:
-            return trail, "edge"
-        if len(trail) > 10 and math.dist(trail[-1], trail[-11]) < 1.5:
-            return trail, "valley"
-    return trail, "way"
-
-
-def test_the_ball_rolls_as_python_does_by_the_same_directions_and_anew_for_another_lambda(reader, kept):
-    page = reader("hills", reduced_motion="reduce")
-    ball = page.get_by_role("slider", name="Ball")
-    right, left, up = (["ArrowRight"], ["ArrowLeft"], ["ArrowUp"])
-    moves = ([], 3 * right + 2 * ["PageDown"], 15 * left + 12 * up, right + 2 * ["PageUp"])
-    for start, keys in zip(((10, 30), (13, 20), (0, 32), (1, 40)), moves, strict=True):
-        for key in keys:
-            ball.press(key)
-        assert ball.get_attribute("aria-valuetext") == place(*start)
-        assert same(rolled(page), roll(kept["ways"][1], start)), start
-    ways = [roll(way, start) for way in kept["ways"]]
-    assert len({end for _, end in ways} | {len(path) for path, _ in ways}) > 3, "the three differ"
-    for key, number in (("Home", 0), ("End", 2)):
-        page.locator("input[type=range]").press(key)
-        walk.until(page, f"document.querySelector('figure').dataset.end === '{ways[number][1]}'")
-        assert same(trail(page), ways[number])
-
-
-def test_where_the_gradient_is_nothing_the_ball_stays_and_the_page_says_so(reader, kept):
-    page = reader("hills")
-    flat = next(at for at, letter in enumerate(kept["ways"][0]) if letter == " " and 5 < at % SIDE < 35 and at > 200)
-    page.locator("input[type=range]").press("Home")
-    box = page.locator(".explorable-map").bounding_box()
-    right, down = flat % SIDE / (SIDE - 1), 1 - flat // SIDE / (SIDE - 1)
-    page.mouse.click(box["x"] + right * box["width"], box["y"] + down * box["height"])
-    assert rolled(page) == ([[flat % SIDE, flat // SIDE]], "flat")
-    ground = kept["losses"][kept["loss"][0]]
-    loss = ground["low"] + (ord(ground["letters"][flat]) - 32) / 94 * (ground["high"] - ground["low"])
-    height = f"{loss:.0f}".replace("-", "−")
-    said = page.locator(".explorable-run [role=status]").inner_text()
-    assert said == f"There is no gradient here. 0 steps; the loss itself: {height} before, {height} after."
-
-
-def test_the_mouse_drags_the_ball_and_moves_no_slider_and_all_stay_on_the_picture_that_moves(reader):
-    page = reader("hills", reduced_motion="reduce")
-    before, box = pictures(page), page.locator(".explorable-map").bounding_box()
-    ball = page.locator(".explorable-ball")
-    at = ball.bounding_box()
-    page.mouse.move(at["x"] + 11, at["y"] + 11)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.75 * box["height"])
-    page.mouse.move(box["x"] + 5 * box["width"], box["y"] + 0.75 * box["height"])
-    page.mouse.up()
-    assert ball.get_attribute("aria-valuetext") == place(SIDE - 1, 10) and pictures(page) == before
-    page.mouse.click(*[value + 70 for value in (box["x"], box["y"])])
-    assert int(ball.get_attribute("aria-valuenow")) < 12 and pictures(page) == before
-    page.get_by_role("button", name="Pin this one").click()
-    page.locator("input[type=range]").press("End")
-    picture, grip = (page.locator(one).first.bounding_box() for one in ("figure.explorable img", ".explorable-grip"))
-    _, _, stop = page.evaluate("JSON.parse(document.querySelector('figure').dataset.frames)[2].holds.lam.stops")
-    assert grip["x"] + 12 == pytest.approx(picture["x"] + stop[0] * picture["width"], abs=1)
-    assert grip["y"] + 12 == pytest.approx(picture["y"] + stop[1] * picture["height"], abs=1)
-    assert rolled(page)[1] and len(pictures(page)) == 2
-    stood = ball.get_attribute("aria-valuetext")
-    page.reload()  # all of it is in the address
-    page.wait_for_selector("[data-pinned]")
-    assert len(pictures(page)) == 2 and ball.get_attribute("aria-valuetext") == stood
-    page.get_by_role("button", name="Start anew").click()
-    assert len(pictures(page)) == 1 and ball.get_attribute("aria-valuetext") == place(10, 30)
-    assert "ball" not in page.url and "pin" not in page.url

@@ -4,20 +4,14 @@ import importlib
 import itertools
 import json
 import math
-import random
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
-import numpy as np
 import pytest
 from tools.site import javascript
 
 from rankedu import reference
-from rankedu_book.ch02_blackbox_differentiation.live import look_ahead, paint, paths
-from rankedu_book.ch03_ranking_is_a_solver.live import hexagon
-from rankedu_book.ch04_interpolated_ranking.live import ball
-from rankedu_book.ch06_ties_and_margins.live import collapse
 from rankedu_book.ch07_recall_loss.live import bricks
 from rankedu_book.idea.live import descend
 from rankedu_book.kit.explorable.core import MIME
@@ -147,48 +141,6 @@ def test_a_map_of_descend_has_what_a_descent_from_each_cell_comes_to_and_a_frame
     assert not descend.descend({**end, "held": 0})["state"]["maps"][0][0], "another item's map isn't known yet"
 
 
-def test_a_ball_is_in_the_lowest_basin_if_most_of_its_last_steps_are_and_a_short_or_a_very_long_look_ahead_is_not():
-    for log_lam, said in ((-0.5, "no, the gradient is 0"), (0.3, "no, 0 of"), (0.5, "yes, 6 of"), (1.2, "no, 0 of")):
-        end = run(ball.ball, {**ball.START, "log_lam": log_lam, "guess": "skip"})
-        assert ball.ball(end)["found"].startswith(f"In the lowest basin: {said}"), log_lam
-        inside = [one <= ball.BASIN for one in end["losses"][-10:]]
-        assert ("yes" in said) == (sum(inside) > 5), log_lam
-
-
-def test_the_ball_shows_neither_trail_nor_end_before_it_has_rolled_and_with_another_lambda_it_waits_again():
-    waiting = ball.ball({**ball.START, "log_lam": 1.6})
-    end = run(ball.ball, {**waiting["state"], "guess": "flag"})
-    over, again = ball.ball(end), ball.ball({**end, "log_lam": -1})
-    assert [str(one["marks"]).count("thick'") for one in (waiting, over, again)] == [1, 2, 1], "the flag, and the trail"
-    assert ["stands at" in one["says"] for one in (waiting, over, again)] == [False, True, False]
-    assert [str(one["marks"]).count("'?'") for one in (waiting, over)] == [1, 0]
-    assert waiting["buttons"][-1]["locked"] and not waiting["found"] and "from your flag" in over["found"]
-
-
-@pytest.mark.parametrize("lam", [0.3, 1.1, 2.4, 5.7])
-def test_look_ahead_counts_overtakings_and_its_gradient_is_that_of_the_interpolation(lam):
-    shown = look_ahead.look_ahead({**look_ahead.START, "lam": lam})["state"]
-    y, c, before, after = (shown[key] for key in ("scores", "incoming", "ranks", "ranks_ahead"))
-    pairs = itertools.combinations(range(len(y)), 2)
-    assert shown["overtakings"] == sum((before[i] < before[j]) != (after[i] < after[j]) for i, j in pairs)
-    assert shown["gradient"] == pytest.approx(slopes(lambda y: reference.interpolated(y, c, lam), y), abs=1e-6)
-    assert bool(any(shown["gradient"])) == (shown["overtakings"] > 0)
-
-
-@pytest.mark.parametrize("margin", [0.05, 0.3])
-def test_collapse_leaves_a_gap_of_the_margin_and_a_shake_moves_what_is_seen_and_not_what_was_learnt(margin):
-    end = run(collapse.collapse, {**collapse.START, "margin": margin})
-    assert end["reached"] == [1, 1] and end["shaken"][0] < end["shaken"][1]
-    assert end["gaps"][0] < 0.04 and end["gaps"][1] == pytest.approx(margin, abs=0.02)
-    shaken = [collapse.collapse({**end, "turn": turn})["state"] for turn in range(1, 25)]
-    assert all(one["lanes"] == end["lanes"] for one in shaken)
-    for number, lane in enumerate(end["lanes"]):
-        seen = [reference.average_precision(collapse.noisy(lane, one["turn"]), end["relevance"]) for one in shaken]
-        assert sum(seen) / 24 == pytest.approx(end["shaken"][number])
-    told, pairs = collapse.passing([0.6, 0.5, 0.3, 0.2], [0.4, 0.5, 0.3, 0.45], [True, True, False, False])
-    assert (told, pairs) == ("D passes A", [3, 0]), "B passes A, and C and D change places: AP sees neither"
-
-
 def test_bricks_the_logarithms_weights_make_a_logarithm():
     scene = bricks.bricks(bricks.START)
     assert scene["state"]["from_log"] > 0.1
@@ -197,59 +149,3 @@ def test_bricks_the_logarithms_weights_make_a_logarithm():
     assert shown["from_log"] < 1e-12
     y, relevant = shown["scores"], shown["relevance"]
     assert shown["loss"] == pytest.approx(reference.recall_loss(y, relevant, reference.W_log), abs=1e-12)
-
-
-def test_hexagon_the_gradient_is_algorithm_1_on_three_items():
-    dice = random.Random(0)
-    moving = 0
-    for _ in range(200):
-        tip, ahead = ([dice.uniform(-1.9, 1.9) for _ in range(2)] for _ in range(2))
-        shown = hexagon.hexagon({**hexagon.START, "tip": tip, "ahead": ahead})["state"]
-        c = [(b - a) / shown["lam"] for a, b in zip(shown["scores"], hexagon.scores(ahead), strict=True)]
-        assert sum(x * x for x in c) == pytest.approx(1)
-        assert shown["gradient"] == pytest.approx(reference.rank_gradient(shown["scores"], c, shown["lam"]))
-        moving += any(shown["gradient"])
-    assert 50 < moving < 200
-
-
-def test_paths_the_solver_finds_the_cheapest_path():
-    dice = random.Random(0)
-    for _ in range(20):
-        costs = [dice.uniform(0.1, 1) for _ in range(paths.SIDE**2)]
-        far = [costs[0], *[1e9 for _ in costs[1:]]]
-        for _ in costs:
-            far = [min(far[k], *[far[one] + costs[k] for one in paths.beside(k)]) for k in range(len(far))]
-        found = paths.shortest_path(costs)
-        assert sum(cost for cost, cell in zip(costs, found, strict=True) if cell) == pytest.approx(far[-1], abs=1e-4)
-
-
-@pytest.mark.parametrize("lam", [0.07, 0.14, 0.4])
-def test_what_is_painted_is_the_mean_over_the_window_and_its_slope_is_algorithm_1(lam):
-    told = paint.paint({**paint.START, **paint.TELLING, "lam": lam, "at": 0.62})["state"]
-    assert told["painted"]["reach"] == [0.62, 0.62], "another window paints anew"
-    for at in (0.0, 0.23, 0.62, 0.84, 1.0):
-        shown = paint.paint({**told, "at": at})["state"]
-        stairs = [paint.rank_at(at + (k + 0.5) / 4000 * lam) for k in range(4000)]
-        assert shown["mean"] == pytest.approx(sum(stairs) / 4000, abs=0.002)
-        ahead = [i for i in (0, 1, 2, 4) if at < paint.scores(at)[i] < at + lam]
-        assert shown["passed"] == ahead and shown["slope"] == pytest.approx(-len(ahead) / lam)
-        one_item = slopes(lambda y: paint.mean_ahead(y[0], lam), [at])[0]
-        assert shown["slope"] == pytest.approx(one_item, abs=1e-5)
-        [(_, marks, _)] = paint.trail(told, [0.0, 1.0], lam)[:1]
-        corners = [list(map(float, point.split(","))) for point in marks["points"].split()]
-        wanted = [paint.up(paint.mean_ahead(paint.KNOTS[k], lam)) for k in range(7)]
-        xs, ys = zip(*corners, strict=True)
-        assert np.interp([paint.across(knot) for knot in paint.KNOTS], xs, ys) == pytest.approx(wanted, abs=0.2)
-
-
-def test_a_curve_is_judged_when_all_of_it_is_painted_and_another_one_is_painted_anew():
-    right = [paint.mean_ahead(at, 0.15) for at in paint.KNOTS]
-    for curve, answer in ((right, "You drew it right"), ([level + 0.5 for level in right], "never lies above")):
-        state = paint.paint({**paint.START, "drawn": curve, "guess": "drawn"})["state"]
-        assert "?" in str(paint.paint({**state, "at": 1.0})["marks"]), "nothing is painted before D is touched"
-        for at in (0.3, 1.0, 0.0):
-            scene = paint.paint({**state, "at": at})
-            scene = paint.paint({**scene["state"], **scene["handles"][0]["also"]})
-            state = scene["state"]
-        assert answer in scene["found"] and scene["ask"]["known"]
-    assert paint.paint({**state, "drawn": right})["found"] == ""

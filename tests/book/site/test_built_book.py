@@ -116,7 +116,7 @@ def test_every_frame_of_every_explorable_is_light_described_and_different():
 
 
 #: What their slider moves has no place in the picture.
-BY_SLIDER_ALONE = {"interpolation_landscape", "method_and_strength", "two_dimensional_section", "who_learns"}
+BY_SLIDER_ALONE = {"method_and_strength", "who_learns"}
 
 
 def test_frames_are_held_in_the_picture_reach_every_goal_and_follow_every_control():

@@ -254,7 +254,7 @@ rankedu.ui = (() => {
         const dense = window.devicePixelRatio || 1;
         if (made.width !== Math.round(width * dense) || made.height !== Math.round(height * dense)) {
           [made.width, made.height] = [Math.round(width * dense), Math.round(height * dense)];
-          [made.style.width, made.style.height] = [`${width}px`, `${height}px`];
+          made.style.height = `${height}px`; // its width is that of the stage: a fixed one would keep the stage from shrinking
         }
         const context = made.getContext("2d");
         context.setTransform(dense, 0, 0, dense, 0, 0);

@@ -52,7 +52,9 @@ def stage(source: Path, *, only: str = "") -> None:
     pairs.renew(text for text in pairs.stale() if text.stem.startswith(only))
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(
-        BOOK, source, ignore=shutil.ignore_patterns("_build", "__pycache__", "tools", "rankedu_book", "solutions")
+        BOOK,
+        source,
+        ignore=shutil.ignore_patterns("_build", "__pycache__", "tools", "rankedu_book", "solutions", "on_paper"),
     )
     for text in pairs.pages():
         page = source / text.relative_to(BOOK)

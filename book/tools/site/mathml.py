@@ -37,6 +37,7 @@ def mathml(tex: str, *, block: bool = False) -> str:
         made = str(tex2mathml(read, as_block=block))
     except (MathError, IndexError) as error:
         raise ValueError(f"formula must be in the TeX of docutils, got {tex!r}: write it otherwise") from error
+    made = made.replace("&ApplyFunction;", "\u2061")  # which XHTML does not know by name
     return re.sub(r"<mo>([{}‖])</mo>", r'<mo stretchy="false">\1</mo>', made)
 
 

@@ -6,18 +6,14 @@ figures and equations.
 """
 
 import argparse
-import ast
 import base64
 import re
 import zipfile
-from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import yaml
 
-from rankedu_book.kit import style
 from tools.notebooks import pairs
 from tools.site import labels
 from tools.site.mathml import mathml
@@ -60,36 +56,13 @@ def formulas() -> str:
     return filled("formulas.html", title="Optimising rank-based metrics: formulas", body="\n".join([*parts, "</main>"]))
 
 
-class Drawing(NamedTuple):
-    """A figure of a chapter as its notebook has it, and the call that draws it again."""
-
-    label: str
-    png: bytes
-    call: str
-    names: Mapping[str, Any]
-
-    def svg(self) -> bytes | None:
-        """With lines that stay sharp; None where it cannot be drawn alone."""
-        try:
-            return style.svg(eval(self.call, dict(self.names)))
-        except NameError:
-            return None
-
-
-def drawings(stem: str) -> list[Drawing]:
-    """The figures of a chapter, in the order of its text."""
-    names: dict[str, Any] = {}
-    found = []
+def figures(stem: str) -> dict[str, bytes]:
+    """The figures of a chapter by their labels, as its notebook has them."""
+    found = {}
     for cell in pairs.code_cells(pairs.page(BOOK / "chapters" / f"{stem}.md")):
-        tree = ast.parse(re.sub(r"^[%!].*$", "", cell.source, flags=re.MULTILINE))
-        imports = [one for one in tree.body if isinstance(one, ast.ImportFrom)]
-        ours = [one for one in imports if (one.module or "").startswith("rankedu_book")]
-        exec(compile(ast.Module(ours, []), stem, "exec"), names)
         if label := cell.metadata.get("mystnb", {}).get("figure", {}).get("name"):
             [picture] = [one["data"]["image/png"] for one in cell.outputs if "image/png" in one.get("data", {})]
-            calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call) and ast.unparse(one.func) == "show"]
-            call = ast.unparse(calls[0].args[0]) if calls else "missing"
-            found.append(Drawing(label, base64.b64decode(picture), call, names))
+            found[label] = base64.b64decode(picture)
     return found
 
 
@@ -101,16 +74,14 @@ def equations(stem: str) -> str:
 
 
 def archive(stem: str, folder: Path) -> Path:
-    """Write the figures of a chapter as PNG and SVG, with their captions, and its equations."""
+    """Write the figures of a chapter as PNG, with their captions, and its equations."""
     path = folder / f"{stem}.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
         captions = []
-        for one in drawings(stem):
-            made.writestr(f"{one.label}.png", one.png)
-            if (picture := one.svg()) is not None:
-                made.writestr(f"{one.label}.svg", picture)
-            target = labels.labels()[one.label]
-            captions.append(f"{one.label}: Figure {target.number}. {words(target.title)}")
+        for label, picture in figures(stem).items():
+            made.writestr(f"{label}.png", picture)
+            target = labels.labels()[label]
+            captions.append(f"{label}: Figure {target.number}. {words(target.title)}")
         made.writestr("captions.txt", "\n\n".join(captions) + "\n")
         made.writestr("equations.tex", equations(stem) + "\n")
     return path

@@ -85,7 +85,7 @@ FIGURES = {
         ({},),
     ),
     "margin": About(
-        "**Slide α** until the loss has a gradient. Drag an item to change its score.",
+        "**Slide α.** From where on is there a gradient? Drag an item to change its score.",
         "Six scores, sorted, and below them the same scores after a margin has lowered the relevant ones and raised "
         "the others. C is now behind D. The gradient is zero up to the gap between C and D, and not beyond.",
         ({},),

@@ -37,7 +37,7 @@ rankedu.figures["look-ahead"] = ({ el, model, ranks, ui }) => {
       ui.tag("rect", { x: LEFT, y: TOP - 8, width: tip - LEFT, height: BEST - TOP + 8, class: "area" }),
       ui.tag("line", { x1: LEFT, x2: LEFT, y1: TOP - 8, y2: BEST, class: "axis" }), ui.tag("line", { x1: LEFT, x2: across(FAR), y1: BEST, y2: BEST, class: "axis" }),
       ui.arrow(LEFT, LAMBDA, tip, LAMBDA),
-      ui.tag("text", lam < 0.75 * FAR ? { x: tip + 20, y: LAMBDA + 5 } : { x: tip - 20, y: LAMBDA + 19, "text-anchor": "end" }, `λ = ${ui.number(lam)}`),
+      ui.tag("text", tip < width - 90 ? { x: tip + 20, y: LAMBDA + 5 } : { x: tip - 20, y: LAMBDA + 19, "text-anchor": "end" }, `λ = ${ui.number(lam)}`),
     ];
     for (const { t, i, j } of passed) {
       marks.push(ui.tag("line", { x1: across(t), x2: across(t), y1: up(scores[j]), y2: BEST, class: "axis" }));

@@ -5,7 +5,7 @@ globalThis.rankedu ??= { figures: {} };
 
 rankedu.figures.margin = ({ el, model, ranks, ui }) => {
   const NAMES = "ABCDEF", RELEVANT = [true, true, true, false, false, false];
-  const [MOST, TOP, SHIFTED, R] = [0.6, 52, 150, 11];
+  const [MOST, TOP, SHIFTED, R] = [0.5, 52, 150, 11];
   const start = { scores: [0.95, 0.76, 0.58, 0.46, 0.28, 0.1], margin: 0.2, lam: 3 };
 
   /* The gradient of 1 − AP by Algorithm 1: that of rankedu.losses.APLoss. */
@@ -19,7 +19,7 @@ rankedu.figures.margin = ({ el, model, ranks, ui }) => {
 
   let axis = null;
   function draw({ scores, margin, lam }, width) {
-    axis = ui.scale([1.1, -0.2], [R + 2, width - R - 2]);
+    axis = ui.scale([1.26, -0.26], [R + 2, width - R - 2]);
     const shifted = ranks.shift_by_margin(scores, RELEVANT, margin);
     const slopes = gradient(scores, margin, lam);
     const marks = [

@@ -17,7 +17,8 @@ rankedu.figures.margin = ({ el, model, ranks, ui }) => {
   const size = (slopes) => Math.hypot(...slopes);
   const gap = (y) => Math.min(...y.slice(0, 3)) - Math.max(...y.slice(3));
 
-  let axis = null;
+  const alphas = Array.from({ length: 201 }, (_, k) => (k * MOST) / 200);
+  let [axis, sizes, of] = [null, [], ""]; // the length of the gradient for every margin: a staircase, like the ranks
   function draw({ scores, margin, lam }, width) {
     axis = ui.scale([1.26, -0.26], [R + 2, width - R - 2]);
     const shifted = ranks.shift_by_margin(scores, RELEVANT, margin);
@@ -38,10 +39,8 @@ rankedu.figures.margin = ({ el, model, ranks, ui }) => {
       marks.push(ui.item(axis(score), TOP, RELEVANT[i], NAMES[i], R), ui.item(axis(shifted[i]), SHIFTED, RELEVANT[i], NAMES[i], R));
       handles[i].at(axis(score), TOP, `Item ${NAMES[i]}`, `score ${ui.number(score)}`, score);
     });
-    // The length of the gradient for every margin: a staircase, like the ranks.
     const [left, right, top, bottom] = [0, width - 4, 250, 302];
-    const alphas = Array.from({ length: 241 }, (_, k) => (k * MOST) / 240);
-    const sizes = alphas.map((alpha) => size(gradient(scores, alpha, lam)));
+    if (of !== `${scores} ${lam}`) [sizes, of] = [alphas.map((alpha) => size(gradient(scores, alpha, lam))), `${scores} ${lam}`];
     const [across, up] = [ui.scale([0, MOST], [left, right]), ui.scale([0, Math.max(...sizes, 1e-9)], [bottom, top])];
     marks.push(ui.tag("text", { x: 0, y: 234 }, "length of the gradient of the AP loss, by α"));
     marks.push(ui.tag("polygon", { points: `${left},${bottom} ${sizes.flatMap((value, k) => [alphas[k], alphas[k + 1] ?? MOST].map((alpha) => `${across(alpha).toFixed(1)},${up(value).toFixed(1)}`)).join(" ")} ${right},${bottom}`, class: "bar" }));

@@ -1,4 +1,4 @@
-"""Train with pytorch-metric-learning's sampler, trainer and tester, and a loss of rankedu.
+"""Train with pytorch-metric-learning's sampler and accuracy, and a loss of rankedu.
 
 A number after the script's name sets the steps.
 """
@@ -8,8 +8,6 @@ import sys
 import torch
 from pytorch_metric_learning.distances import CosineSimilarity
 from pytorch_metric_learning.samplers import MPerClassSampler
-from pytorch_metric_learning.testers import GlobalEmbeddingSpaceTester
-from pytorch_metric_learning.trainers import MetricLossOnly
 from pytorch_metric_learning.utils.accuracy_calculator import AccuracyCalculator
 from pytorch_metric_learning.utils.inference import CustomKNN
 
@@ -29,27 +27,29 @@ def pictures_and_classes(split, script=None):
 
 
 train, test = pictures_and_classes("train"), pictures_and_classes("test", "GREEK")
-net = ConvNet(dim=64)
-trainer = MetricLossOnly(
-    models={"trunk": net},
-    optimizers={"trunk_optimizer": torch.optim.Adam(net.parameters(), lr=3e-3)},
-    batch_size=128,
-    loss_funcs={"metric_loss": OnEmbeddings(ROADMAPLoss())},  # the one line that is rankedu's
-    dataset=train,
-    sampler=MPerClassSampler(train.tensors[1], m=4, batch_size=128, length_before_new_iter=128 * steps),
-    dataloader_num_workers=0,
+sampler = MPerClassSampler(train.tensors[1], m=4, batch_size=128, length_before_new_iter=128 * steps)
+calculator = AccuracyCalculator(
+    ("precision_at_1", "mean_average_precision_at_r"), knn_func=CustomKNN(CosineSimilarity())
 )
-judges = AccuracyCalculator(("precision_at_1", "mean_average_precision_at_r"), knn_func=CustomKNN(CosineSimilarity()))
-tester = GlobalEmbeddingSpaceTester(batch_size=512, dataloader_num_workers=0, accuracy_calculator=judges)
+net = ConvNet(dim=64)
+loss = OnEmbeddings(ROADMAPLoss())  # the one line that is rankedu's
+optimizer = torch.optim.Adam(net.parameters(), lr=3e-3)
 
 
 def accuracy():
-    found = tester.test({"test": test}, 1, net)["test"]
-    return found["precision_at_1_level0"], found["mean_average_precision_at_r_level0"]
+    net.eval()
+    with torch.no_grad():
+        embeddings = torch.cat([net(part) for part in test.tensors[0].split(512)])
+    net.train()
+    found = calculator.get_accuracy(embeddings, test.tensors[1])
+    return found["precision_at_1"], found["mean_average_precision_at_r"]
 
 
 before = accuracy()
-trainer.train()
+for pictures, classes in torch.utils.data.DataLoader(train, batch_size=128, sampler=sampler):
+    optimizer.zero_grad()
+    loss(net(pictures), classes).backward()
+    optimizer.step()
 after = accuracy()
 print(f"{len(test)} pictures of classes that training never saw; {steps} steps")
 print(f"R@1     {before[0]:.2f} -> {after[0]:.2f}")

@@ -26,6 +26,8 @@ COMMANDS = {
     ],
     "in_plain_pytorch": ["python draw_letters.py", "python in_plain_pytorch.py"],
     "with_pytorch_metric_learning": ["python with_pytorch_metric_learning.py"],
+    "with_sentence_transformers": ["python with_sentence_transformers.py"],
+    "with_open_metric_learning": ["python with_open_metric_learning.py"],
     "with_a_memory": ["python with_a_memory.py", "rankedu evaluate embeddings.npy classes.csv"],
     "evaluate_a_dump": [
         "python evaluate_a_dump.py",

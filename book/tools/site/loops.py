@@ -92,7 +92,6 @@ LOOPS = (
     Loop("in-16-bits", "autocast to bfloat16", "wide"),
     Loop("compiled-network", "`torch.compile` of the network"),
     Loop("compiled-step", "`torch.compile` of the step"),
-    Loop("trainer-of-pml", "the trainer of pytorch-metric-learning", needs="pytorch_metric_learning"),
     Loop("in-lightning", "Lightning, `accumulate_grad_batches=4`", "parts", "lightning"),
     Loop("in-accelerate", "accelerate, 4 accumulation steps", "parts", "accelerate"),
     Loop("in-processes", "2 processes, DDP with `gather`", processes=2),
@@ -101,8 +100,8 @@ LOOPS = (
 )
 
 
-#: Both call a loss of embeddings, with what a miner finds; the wrapper allows for no paths.
-ABSENT = {"trainer-of-pml": ("MAPLoss",), "in-their-wrapper": ("MAPLoss", "HAPPIERLoss")}
+#: The wrapper calls a loss of embeddings, and allows for no paths.
+ABSENT = {"in-their-wrapper": ("MAPLoss", "HAPPIERLoss")}
 
 
 def task(name: str) -> tuple[nn.Module, nn.Module, Tensor, Tensor]:

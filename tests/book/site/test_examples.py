@@ -5,6 +5,7 @@ import json
 import re
 import runpy
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -19,10 +20,14 @@ from rankedu.cli import app
 from rankedu_lab import contestants, detections, training
 from rankedu_lab.experiments.own.training import LOSSES as OWN
 from rankedu_lab.methods import METHODS
+from rankedu_lab.models.vision import load_torchvision
 
 EXAMPLES = pairs.ROOT / "book" / "examples"
-PAGES = [(pairs.ROOT / "book" / f"{page}.md").read_text(encoding="utf-8") for page in ("use-it", "lists", "your-files")]
-PAGE, LISTS, _ = PAGES
+PAGES = [
+    (pairs.ROOT / "book" / f"{page}.md").read_text(encoding="utf-8")
+    for page in ("use-it", "lists", "your-files", "loops")
+]
+PAGE, LISTS, *_ = PAGES
 
 
 def session(page: str, known: dict) -> dict:
@@ -53,7 +58,6 @@ def run(tmp_path, monkeypatch):
     torch.set_rng_state(state)
 
 
-@pytest.mark.filterwarnings("ignore:Converting a tensor")
 def test_pytorch_metric_learning_trains_with_a_loss_of_ours(run, monkeypatch):
     from pytorch_metric_learning.utils import common_functions
 
@@ -61,6 +65,23 @@ def test_pytorch_metric_learning_trains_with_a_loss_of_ours(run, monkeypatch):
     found = run("with_pytorch_metric_learning", "30")
     assert found["after"][0] > 4 * found["before"][0] > 0
     assert found["after"][1] > 2 * found["before"][1]
+
+
+@pytest.mark.filterwarnings("ignore")  # of the libraries
+def test_a_bi_encoder_of_sentence_transformers_trains_with_a_loss_of_ours(run):
+    pytest.importorskip("datasets")
+    with suppress(ImportError):
+        load_torchvision("transformers")  # which imports it, if it is there
+    pytest.importorskip("sentence_transformers")
+    found = run("with_sentence_transformers", "3")
+    assert found["after"] > found["before"] + 0.1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_open_metric_learning_trains_with_a_criterion_of_ours(run):
+    pytest.importorskip("oml", reason="open-metric-learning 4.0 needs NumPy 1")
+    found = run("with_open_metric_learning", "10")
+    assert found["after"]["cmc"][1] > 2 * found["before"]["cmc"][1] > 0
 
 
 def test_plain_pytorch_trains_without_and_with_a_memory_and_leaves_a_dump(run, tmp_path, capsys):
@@ -100,7 +121,7 @@ def test_an_example_is_short_and_on_the_page_with_what_this_script_printed():
     assert {script.stem for script in scripts} == set(record_examples.COMMANDS)
     for script in scripts:
         name = script.stem
-        assert len(script.read_text(encoding="utf-8").splitlines()) < 65
+        assert len(script.read_text(encoding="utf-8").splitlines()) < 80
         assert known[name] == record_examples.fingerprint(name), "run `python book/tools examples`"
         shown = (EXAMPLES / f"{name}.txt").read_text(encoding="utf-8")
         assert all(f"$ {command}\n" in shown for command in record_examples.COMMANDS[name])

@@ -1,9 +1,13 @@
 """Chapter 2, blackbox differentiation: a layer with the gradient of Eq. 10, and the function it belongs to."""
 
+import functools
+
 import numpy as np
 
+from rankedu import reference
 from rankedu_book.kit.check import autograd
-from rankedu_book.kit.check.spec import Case, Exercise
+from rankedu_book.kit.check.compare import numbers
+from rankedu_book.kit.check.spec import Case, Exercise, plain
 
 
 def blackbox_gradient(solver, y, gradient, lam):
@@ -19,21 +23,30 @@ def interpolated_value(solver, y, gradient, lam):
     return (least_shifted - least) / lam
 
 
+@plain
 def ranking(y):
     """Minimise y·s over permutations."""
-    y = np.asarray(y)
-    return (1.0 + np.argsort(np.argsort(-y, kind="stable"), kind="stable")).astype(float)
+    return [float(rank) for rank in reference.rank(y)]
 
 
+@plain
 def cheapest(y):
     """Minimise y·s over one-hot vectors."""
-    y = np.asarray(y)
-    return (np.arange(len(y)) == np.argmin(y)).astype(float)
+    return [float(rank == 1) for rank in reference.rank([-cost for cost in y])]
 
 
+@plain
 def cheapest_two(y):
     """Minimise y·s over the indicator vectors of two items."""
-    return (ranking(-np.asarray(y)) <= 2).astype(float)
+    return [float(rank <= 2) for rank in reference.rank([-cost for cost in y])]
+
+
+def _on_arrays(solver):
+    @functools.wraps(solver)
+    def on_arrays(y):
+        return np.array(solver(numbers(y)))
+
+    return on_arrays
 
 
 def _cases() -> list[Case]:
@@ -46,7 +59,7 @@ def _cases() -> list[Case]:
     ]
     for solver, size, lam in ((ranking, 5, 0.5), (cheapest_two, 6, 3.0), (cheapest, 4, 0.25), (ranking, 8, 10.0)):
         cases.append((solver, (rng.permutation(24)[:size] / 8).tolist(), (rng.integers(-8, 9, size) / 4).tolist(), lam))
-    return [{"solver": f, "y": np.array(y), "gradient": np.array(c), "lam": lam} for f, y, c, lam in cases]
+    return [{"solver": _on_arrays(f), "y": np.array(y), "gradient": np.array(c), "lam": lam} for f, y, c, lam in cases]
 
 
 def _on_tensors(solver):

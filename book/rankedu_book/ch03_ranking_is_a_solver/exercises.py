@@ -1,15 +1,14 @@
 """Chapter 3, ranking is a solver: swaps of neighbours, and all that minimises."""
 
 import operator
-from collections.abc import Callable
 from fractions import Fraction
-from itertools import pairwise, permutations
-from typing import Any
+from itertools import permutations
 
 import numpy as np
 
 from rankedu import reference
-from rankedu_book.kit.check.spec import Case, Exercise
+from rankedu_book.kit.check.compare import numbers
+from rankedu_book.kit.check.spec import Case, Exercise, plain
 
 
 def sort_by_swaps(scores, ranks, passes=None, ascending=False):
@@ -31,12 +30,13 @@ def minimisers(scores):
     return [list(ranks) for ranks in every if sum(map(operator.mul, exact, ranks)) == least]
 
 
-def _judge_swaps(case: Case, answer: Any) -> str | None:
+@plain
+def _judge_swaps(case, answer):
     """Any list of ranks that sorts, without ever making things worse, is right."""
-    in_order = [float(score) for score in case["scores"][np.argsort(case["ranks"])]]
+    in_order = [score for _, score in sorted(zip(numbers(case["ranks"]), numbers(case["scores"])))]  # noqa: B905
     try:
-        swaps = [operator.index(r) for r in answer]
-    except TypeError:
+        swaps = [r.__index__() for r in answer]
+    except (TypeError, AttributeError):
         return "which is not a list of whole numbers: entry r means that the items at ranks r and r + 1 change places"
     for step, r in enumerate(swaps, 1):
         if not 1 <= r < len(in_order):
@@ -44,16 +44,17 @@ def _judge_swaps(case: Case, answer: Any) -> str | None:
         if in_order[r - 1] > in_order[r]:
             return f"where swap {step}, at rank {r}, raises the objective: the item above already scores more"
         in_order[r - 1], in_order[r] = in_order[r], in_order[r - 1]
-    if any(above < below for above, below in pairwise(in_order)):
+    if in_order != sorted(in_order, reverse=True):
         return f"after which the scores read {in_order} from the best rank on: not sorted yet"
     return None
 
 
-def _rows(answer: Callable[[Any], Any], scores: Any) -> Any:
+@plain
+def _rows(answer, scores):
     """What a reader returned, its rows in one order; as it is where it has no rows of one length."""
     rows = answer(scores)
     try:
-        return sorted(np.asarray(rows).tolist())
+        return sorted(numbers(rows, lambda value: value))
     except (TypeError, ValueError):
         return rows
 
@@ -76,7 +77,7 @@ def _tied_cases() -> list[Case]:
     """Tenths are no exact floats: two minimisers may differ in the last digit of their cost."""
     rng = np.random.default_rng(6)
     listed = [[0.5, 1.0], [0.5, 0.5], [0.7, 0.2, 0.9, 0.4, 0.4], [0.7, 0.2, 0.7, 0.2, 0.5], [0.3, 0.3, 0.3, 0.1]]
-    listed += [(rng.integers(1, size, size) / 10).tolist() for size in (4, 5, 6)]
+    listed += [(rng.integers(1, size, size) / 10).tolist() for size in (4, 4, 5)]
     return [{"scores": np.array(y)} for y in listed]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rankedu import reference
-from rankedu_book.kit.check.spec import Case, Exercise
+from rankedu_book.kit.check.spec import Case, Exercise, plain
 
 
 def loss_from_weights(scores, relevance, weight):
@@ -19,14 +19,17 @@ def _outranked(scores, relevance):
     return np.array(reference.outranking_negatives(scores, relevance))[relevance]
 
 
+@plain
 def one_over_K(K):
     return 1 / K
 
 
+@plain
 def first_three_alone(K):
     return float(K <= 3)
 
 
+@plain
 def steep(K):
     return 1 / (K * (K + 1))
 

@@ -1,9 +1,12 @@
 """Chapter 13, hierarchical average precision: levels, relevance, and H-AP by nested rankings."""
 
+import functools
+
 import numpy as np
 
 from rankedu import reference
-from rankedu_book.kit.check.spec import Case, Exercise
+from rankedu_book.kit.check.compare import numbers
+from rankedu_book.kit.check.spec import Case, Exercise, plain
 
 
 def levels_by_prefix(query, paths):
@@ -15,17 +18,26 @@ def relevance_eq4(levels, alpha):
     return np.array(reference.relevance(levels.tolist(), alpha))
 
 
+@plain
 def _without_scores(answer, scores, relevance):
     """Let the answer rank within sets, no more often than it has to."""
-    left = [1 + len(set(relevance[relevance > 0]))]
+    left = [1 + len({one for one in relevance if one > 0})]
 
     def rank_among(members):
         left[0] -= 1
         if left[0] < 0:
             raise ValueError("rank_among is called too often: once for each distinct relevance and once more is enough")
-        return np.array(reference.rank_among(scores, np.asarray(members, dtype=bool)))
+        return reference.rank_among(scores, numbers(members))
 
     return answer(rank_among, relevance)
+
+
+@functools.wraps(_without_scores)
+def _on_arrays(answer, scores, relevance):
+    def with_arrays(rank_among, relevance):
+        return answer(lambda members: np.array(rank_among(members)), np.array(relevance))
+
+    return _without_scores(with_arrays, scores.tolist(), relevance.tolist())
 
 
 def _nested(among, rel, step=np.subtract, within=np.greater_equal, over=np.sum, everybody=lambda rel: rel >= 0):
@@ -104,8 +116,8 @@ EXERCISES = (
     ),
     Exercise(
         "h_ap_from_rankings(rank_among, relevance): H-AP of one query in O(L n log n). You do not see the scores: "
-        "rank_among(members) returns the ranks of the items in a bool array among themselves, 0 for all others, and "
-        "may be called once for each distinct relevance above 0 and once more; relevance is an array of numbers ≥ 0.",
+        "rank_among(members), with True for each item of a set, returns their ranks among themselves and 0 for all "
+        "others, and may be called once for each distinct relevance above 0 and once more; relevances are ≥ 0.",
         reference.hierarchical_average_precision, _ranking_cases, [
             (lambda among, rel: _nested(among, rel, step=lambda grade, below: grade),
              "weighs each set by its relevance: it weighs by how much that is above the one before"),
@@ -120,6 +132,6 @@ EXERCISES = (
             (lambda among, rel: _nested(among, rel, everybody=lambda rel: rel > 0),
              "leaves the irrelevant items out of the denominator: it is the rank among all"),
         ],
-        use=_without_scores, arrays=("numpy",),
+        use=_on_arrays, arrays=("numpy",),
     ),
 )  # fmt: skip

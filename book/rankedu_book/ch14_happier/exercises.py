@@ -1,13 +1,13 @@
 """Chapter 14, HAPPIER: the step, a loss with any step, a bound that breaks, and the clustering loss."""
 
 import functools
-from typing import Any
+import math
 
 import numpy as np
 
 from rankedu import reference
-from rankedu_book.kit.check.arrays import as_array
-from rankedu_book.kit.check.spec import Case, Exercise
+from rankedu_book.kit.check.compare import numbers
+from rankedu_book.kit.check.spec import Case, Exercise, plain
 
 
 def supremum_step(x, temperature, slope, delta, offset, start):
@@ -65,12 +65,22 @@ def _hap(scores, relevance, step, *, lower=np.less, share=np.minimum):
     return 1 - total / relevance.sum()
 
 
+@plain
 def gentle_sigmoid(x):
-    return 1 / (1 + np.exp(-np.asarray(x) / 0.2))
+    return 1 / (1 + math.exp(-x / 0.2))
 
 
+@plain
 def squared_hinge(x):
-    return np.maximum(0, np.asarray(x) + 0.5) ** 2
+    return max(0.0, x + 0.5) ** 2
+
+
+def _on_arrays(step):
+    @functools.wraps(step)
+    def on_arrays(x):
+        return np.vectorize(step, otypes=[float])(x)
+
+    return on_arrays
 
 
 def _step_losses() -> list[Case]:
@@ -79,20 +89,20 @@ def _step_losses() -> list[Case]:
     for n, step in zip((5, 7, 9, 6, 3), (gentle_sigmoid, squared_hinge) * 3, strict=False):
         relevance = rng.permutation([1.0, 2.0, *rng.integers(0, 3, n - 2)])
         cases.append({"scores": rng.permutation(100)[:n] / 100, "relevance": relevance, "step": step})
-    return cases
+    return [case | {"step": _on_arrays(case["step"])} for case in cases]
 
 
-def _judge_bound(case: Case, answer: Any) -> str | None:
+@plain
+def _judge_bound(case, answer):
     """Any ranking without ties whose loss is below 1 − H-AP is right."""
     try:
-        scores, relevance = (as_array(part).tolist() for part in answer)
-        pairs = list(zip(scores, relevance, strict=True))
+        scores, relevance = numbers(answer)
+        distinct = len(set(scores)) == len(relevance)
     except (TypeError, ValueError, AttributeError):
         return "which is not two lists of one length, scores and relevance"
-    if len(set(scores)) < len(pairs) or min(relevance, default=0) < 0 or not any(relevance):
+    if not distinct or min(relevance, default=0) < 0 or not any(relevance):
         return "where scores must differ, and relevances be ≥ 0 and not all 0"
-    step = functools.partial(reference.happier_step, **case, offset=1.0, start=0.0)
-    loss = reference.happier_loss(scores, relevance, step)
+    loss = reference.happier_loss(scores, relevance, lambda x: reference.happier_step(x, **case, offset=1, start=0))
     true = 1 - reference.hierarchical_average_precision(scores, relevance)
     return None if loss < true - 1e-9 else f"whose loss {loss:.4f} is not below 1 − H-AP = {true:.4f}"
 
@@ -110,7 +120,7 @@ def _cluster_cases() -> list[Case]:
 EXERCISES = (
     Exercise(
         "supremum_step(x, temperature, slope, delta, offset, start): σ(x/τ) up to 0, start + σ(x/τ) up to δ, and a "
-        "line with the slope beyond, which begins at the offset; for an array x.",
+        "line with the slope beyond, which begins at the offset; x has several differences.",
         supremum_step, _step_cases, [
             (lambda x, t, slope, delta, offset, start: supremum_step(x, t, slope, delta, offset + slope * delta, start),
              "lets the line begin at 0 instead of δ, as the code of ROADMAP did until 2022"),
@@ -127,8 +137,8 @@ EXERCISES = (
     ),
     Exercise(
         "hap_loss(scores, relevance, step): 1 − H-AP in which an item of lower relevance counts step(its score − that"
-        " of k) in the rank of k, and everything else is counted as it is; step takes arrays, and no two scores are "
-        "equal.",
+        " of k) in the rank of k, and everything else is counted as it is; step takes one difference, in the notebook "
+        "also an array of them, and no two scores are equal.",
         reference.happier_loss, _step_losses, [
             (lambda y, rel, step: _hap(y, rel, step, lower=np.less_equal), "smooths equals, too: they are counted"),
             (lambda y, rel, step: _hap(y, rel, step, lower=lambda j, k: j == j),

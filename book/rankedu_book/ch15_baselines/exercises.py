@@ -1,11 +1,11 @@
 """Chapter 15, the baselines: contrastive loss, calibration, CSL, the pulls of any loss, and what no threshold fits."""
 
-from typing import Any
+import math
 
 import numpy as np
 
-from rankedu_book.kit.check.arrays import as_array
-from rankedu_book.kit.check.spec import Case, Exercise
+from rankedu_book.kit.check.compare import numbers
+from rankedu_book.kit.check.spec import Case, Exercise, plain
 
 
 def contrastive_loss(embeddings, labels, margin, *, square="", whole=False, zeros=False, one=False, hinge=True):
@@ -79,26 +79,28 @@ def _solved(embeddings, gradient):
     return -gradient(embeddings) @ np.linalg.pinv(embeddings)
 
 
-def _judge_threshold(case: Case, answer: Any) -> str | None:
+@plain
+def _judge_threshold(case, answer):
     """Any batch is right in which every query ranks perfectly, and no threshold fits by the gap."""
     try:
-        angles, labels = (as_array(part) for part in answer)
-        same = (labels[:, None] == labels) & ~np.eye(len(angles), dtype=bool)
-        cosines = np.cos(np.deg2rad(angles[:, None] - angles))
-    except (TypeError, ValueError, AttributeError, IndexError):
+        angles, labels = numbers(answer)
+        items = range(len(angles))
+        enough = len(set(labels)) > 1 and min(labels.count(one) for one in labels) > 1
+    except (TypeError, ValueError, AttributeError):
         return "which is not two lists of one length, angles and classes"
-    if len(set(labels.tolist())) < 2 or not same.any(axis=1).all() or not np.isfinite(angles).all():
+    if not enough or not all(math.isfinite(angle) for angle in angles):
         return "where there must be two classes or more, each with two items or more"
-    positive = np.where(same, cosines, np.inf).min(axis=1)
-    negative = np.where(labels[:, None] == labels, -np.inf, cosines).max(axis=1)
-    for query in np.flatnonzero(positive <= negative)[:1]:
-        return f"where item {query} does not rank all of its class before the others"
-    high, low = negative.max(), positive.min()
-    return (
-        None
-        if high - low > case["gap"] + 1e-9
-        else (f"where the most similar negative pair has {high:.3f} and the least similar positive pair {low:.3f}")
-    )
+    low, high = 1.0, -1.0
+    for i in items:
+        cosines = [math.cos(math.radians(angles[i] - angle)) for angle in angles]
+        positive = min(cosines[j] for j in items if j != i and labels[j] == labels[i])
+        negative = max(cosines[j] for j in items if labels[j] != labels[i])
+        if positive <= negative:
+            return f"where item {i} does not rank all of its class before the others"
+        low, high = min(low, positive), max(high, negative)
+    if high - low > case["gap"] + 1e-9:
+        return None
+    return f"where the most similar negative pair has {high:.3f} and the least similar positive pair {low:.3f}"
 
 
 def _unit(vectors):

@@ -94,9 +94,10 @@ def add_scripts(app: Any, page: str, template: str, context: dict[str, Any], doc
         app.add_css_file("play.css")
 
 
-def thin(text: str) -> str:
-    """A script or a style without comments and indentation, because every page with a box loads it."""
-    return re.sub(r"^\s+|/\*.*?\*/|\n(?=\n)", "", text, flags=re.MULTILINE | re.DOTALL)
+def thin(file: Path) -> str:
+    """A script or a style without comments and most spaces, because every page with a box loads it."""
+    text = re.sub(r"^\s+|/\*.*?\*/|\n(?=\n)", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"\s*([{};:,>])\s*", r"\1", text) if file.suffix == ".css" else text
 
 
 def write(app: Any, error: Exception | None) -> None:
@@ -105,7 +106,7 @@ def write(app: Any, error: Exception | None) -> None:
         static = Path(app.outdir) / "_static"
         (static / "engine.js").write_text(script(), encoding="utf-8")
         for file in PAGE.iterdir():
-            (static / file.name).write_text(thin(file.read_text(encoding="utf-8")), encoding="utf-8")
+            (static / file.name).write_text(thin(file), encoding="utf-8")
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -5,11 +5,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from rankedu_book.kit import modules
 
 Case = dict[str, Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def plain(function: Function) -> Function:
+    """Mark a function that the page can run: plain Python whose only globals are `math`, `reference` and `numbers`."""
+    function.plain = True  # type: ignore[attr-defined]
+    return function
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,11 @@ A page from the disk may fetch nothing and may load no module, but it may load a
 string in a script, from which the page makes the worker.
 """
 
+import ast
+import copy
 import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import numpy as np
 
 from rankedu import reference
 from rankedu_book.kit.check import compare, find, names, wording
+from rankedu_book.kit.check.running import value_of
 from rankedu_book.kit.check.spec import Exercise
 
 HERE = Path(__file__).parent
@@ -21,35 +25,43 @@ PAGE = HERE / "page"
 
 
 def in_page(exercise: Exercise) -> bool:
-    """Whether an exercise is plain Python: numbers and lists go in, and what comes out is compared as it is."""
+    """Whether an exercise is plain Python: what goes in, what is compared, and what judges it."""
     given = (np.ndarray, np.generic, list, bool, int, float)
-    plain = all(isinstance(value, given) for case in exercise.cases() for value in case.values())
-    return plain and exercise.judge is None and exercise.use is None
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if hasattr(value, "tolist") else value
+    values = [value for case in exercise.cases() for value in case.values()]
+    functions = [value for value in values if not isinstance(value, given)] + [exercise.judge, exercise.use]
+    return all(function is None or hasattr(function, "plain") for function in functions)
 
 
 def definition(exercise: Exercise) -> str:
-    """Inputs, right values and, for each known mistake, its values and its name, as one expression of Python."""
-    cases = [{key: _plain(value) for key, value in case.items()} for case in exercise.cases()]
-    rights = [_listed(exercise.right(case)) for case in exercise.cases()]
+    """Python that defines an exercise: its functions, and `exercise` with inputs, right values and known mistakes.
+
+    A mistake is given by its values and its name.
+    """
+    functions: dict[str, Callable[..., Any]] = {}
+
+    def text(value: Any) -> str:
+        if callable(value):
+            functions[value.__name__] = value
+            return value.__name__
+        if isinstance(value, dict):
+            return "{" + ", ".join(f"{key!r}: {text(one)}" for key, one in value.items()) + "}"
+        if isinstance(value, (list, tuple)):
+            return "[" + ", ".join(map(text, value)) + "]"
+        return text(value.tolist()) if hasattr(value, "tolist") else repr(value)
+
     mistakes = []
     for function, hint in exercise.mistakes:
         values = []
         for case in exercise.cases():
             try:
-                with np.errstate(all="ignore"):
-                    values.append(_listed(function(*case.values())))
+                values.append(value_of(exercise, function, copy.deepcopy(case)))
             except Exception:  # this mistake can't be made on this input
                 values.append("")
         mistakes.append((values, hint))
-    return repr((cases, rights, mistakes))
-
-
-def _listed(value: Any) -> Any:
-    return [_listed(one) for one in value] if isinstance(value, (list, tuple)) else _plain(value)
+    rights = [exercise.right(case) for case in exercise.cases()]
+    found = [text(part) for part in (exercise.cases(), rights, mistakes, exercise.judge, exercise.use)]
+    sources = [ast.unparse(ast.parse(inspect.getsource(one))).removeprefix("@plain\n") for one in functions.values()]
+    return "\n".join([*sources, f"exercise = {', '.join(found)}"])
 
 
 def _brython(name: str) -> str:
@@ -86,8 +98,8 @@ def script() -> str:
 
 
 def hints(exercise: Exercise) -> list[str]:
-    """What is asked, then the value of the first input, then the known mistakes."""
-    case = exercise.cases()[0]
+    """What is asked, the value of the first input where there is only one, and the known mistakes."""
+    case, mistakes = exercise.cases()[0], [f"A known mistake: one {hint}." for _, hint in exercise.mistakes]
     value = wording.show_value(exercise.right(case))
     first = f"For {wording.show_case(case)} the right value is {value}."
-    return [exercise.statement, first, *(f"A known mistake: one {hint}." for _, hint in exercise.mistakes)]
+    return [exercise.statement, *([first] if exercise.judge is None else []), *mistakes]

@@ -28,4 +28,23 @@
     });
   };
   window.play.stop = () => {};
+
+  /* A new line is indented as the one before it, and the key that deletes takes a whole step, by touch as well. */
+  document.addEventListener("beforeinput", (event) => {
+    const code = event.target;
+    if (!code.matches(".code-box textarea")) return;
+    const line = code.value.slice(0, code.selectionStart).split("\n").pop();
+    let [text, back] = ["", 0];
+    if (event.inputType === "insertLineBreak") {
+      text = `\n${line.match(/^ */)[0]}${line.trimEnd().endsWith(":") ? "    " : ""}`;
+    } else if (event.inputType === "deleteContentBackward" && /^( {4})+$/.test(line)) {
+      back = code.selectionStart === code.selectionEnd ? 4 : 0;
+    }
+    if (!text && !back) return;
+    event.preventDefault();
+    code.setRangeText(text, code.selectionStart - back, code.selectionEnd, "end");
+    code.rows = Math.max(code.rows, code.value.split("\n").length + 1);
+    code.oninput();
+  });
+  starting = start();
 })();

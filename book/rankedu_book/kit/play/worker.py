@@ -1,9 +1,12 @@
 """What the worker of a page runs: a reader's code, and `check` on the inputs of an exercise."""
 # mypy: ignore-errors
 
+import math
+
 import browser
 
-from rankedu_book.kit.check.compare import difference
+from rankedu import reference
+from rankedu_book.kit.check.compare import difference, numbers
 from rankedu_book.kit.check.wording import changed, known, plain, show_case, told, unfinished
 
 
@@ -29,22 +32,34 @@ def said(error):
     return (f"{name}: {text}" if text else name) + (f" (line {line})" if line else "")
 
 
-def tried(answer, case, right, printed):
+def tried(answer, case, right, judge, use, printed):
     """Run the reader's function on one input."""
     given = {key: copied(value) for key, value in case.items()}
     del printed[:]
+
+    def something(*inputs):
+        value = answer(*inputs)
+        if value is None or value is ...:
+            raise NotImplementedError
+        return value
+
     try:
-        value = answer(*given.values())
+        value = use(something, *given.values()) if use else something(*given.values())
+        problem = judge(case, value) if judge else difference(right, value)
+    except NotImplementedError:
+        return Outcome(case, problem=unfinished(case, bool(printed)), stopped=True)
     except BaseException as error:
         return Outcome(
             case, problem=f"for {show_case(case)} your function raised {said(error)}.", stopped=True, raised=True
         )
-    if value is None or value is ...:
-        return Outcome(case, problem=unfinished(case, bool(printed)), stopped=True)
     for key, now in given.items():
         if now != case[key]:
             return Outcome(case, problem=changed(key, case), stopped=True)
-    return Outcome(case, value, difference(right, value))
+    return Outcome(case, value, problem)
+
+
+#: The definitions that have been run, by their texts.
+defined = {}
 
 
 def copied(value):
@@ -74,8 +89,12 @@ def run(code, earlier, exercise):
     if not answers or not callable(answers[-1][1]):
         return "error", "Keep the last line, which hands your function to check, without calling it."
     name, answer = answers[-1]
-    cases, rights, mistakes = eval(exercise, {"nan": float("nan"), "inf": float("inf")})
-    outcomes = [tried(answer, case, right, printed) for case, right in zip(cases, rights)]  # noqa: B905
+    if exercise not in defined:
+        known_names = {"math": math, "reference": reference, "numbers": numbers, "nan": math.nan, "inf": math.inf}
+        exec(exercise, known_names)
+        defined[exercise] = known_names["exercise"]
+    cases, rights, mistakes, judge, use = defined[exercise]
+    outcomes = [tried(answer, case, right, judge, use, printed) for case, right in zip(cases, rights)]  # noqa: B905
     tables = [(values.__getitem__, hint) for values, hint in mistakes]
     passed, message, hint = told(outcomes, lambda: known(outcomes, tables))
     wrong = [one for one in outcomes if one.problem]

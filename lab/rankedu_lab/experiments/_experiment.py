@@ -13,13 +13,11 @@ import torch
 from torch import nn
 
 from rankedu_lab.datasets import DATASETS
-from rankedu_lab.datasets.held_out import check_open
 from rankedu_lab.datasets.unicode_tree import SHARES
 from rankedu_lab.experiments._outcome import RetrievalOutcome, noting, resumed, timed
-from rankedu_lab.experiments._weights import KEPT, load_kept, weights_hash
 from rankedu_lab.experiments.retrieval_data import PROBE, Data, embed_all, open_data, small_classes
 from rankedu_lab.methods import Objective, find_method, make_loss, parse_settings
-from rankedu_lab.models.build import NAMES, build
+from rankedu_lab.models.build import NAMES, build, weights_hash
 from rankedu_lab.runs.code import code_hash
 from rankedu_lab.runs.parameters import check_alike, check_known, defaults_of
 from rankedu_lab.runs.results import RESULT_FOLDER
@@ -71,7 +69,7 @@ def fit(
     settings, notes = check(parameters)
     recipe, device = make_recipe(parameters), pick_device(parameters["device"])
     data = open_test(parameters) if data is None else data
-    net, loss = _network_and_loss(parameters, data.train, settings, folder)
+    net, loss = _network_and_loss(parameters, data.train, settings)
     evidence = {"code": code_hash(CODE), "module": CODE, "start": weights_hash(net.state_dict())}
     net, loss, shown = net.to(device), loss.to(device), data.part(PROBE)
     notes += small_classes(data.train, parameters["per_class"]) + start_note(net, parameters)
@@ -107,7 +105,7 @@ def check(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def check_splits(parameters: Mapping[str, Any]) -> None:
-    """Two splits of one deal, other than the halves for glyphs alone; PermissionError for held-out letters."""
+    """Raise ValueError unless the splits share no base letter; only glyphs have others than the two halves."""
     names = ("train_split", "test_split", "salt", "letters")
     changed = [name for name in names if parameters[name] != DEFAULTS[name]]
     if changed and parameters["dataset"] != "glyphs":
@@ -118,8 +116,6 @@ def check_splits(parameters: Mapping[str, Any]) -> None:
             f"train_split and test_split must be train and test, or two of {', '.join(SHARES)}, got "
             f"{splits[0]!r} and {splits[1]!r} (else a letter may be in both)"
         )
-    for split in splits:
-        check_open(split)
 
 
 def start_note(net: Any, parameters: Mapping[str, Any]) -> list[str]:
@@ -164,20 +160,15 @@ def _train(
     )
 
 
-def _network_and_loss(
-    parameters: Mapping[str, Any], train: Any, settings: dict[str, Any], folder: str | os.PathLike[str] | None
-) -> tuple[Any, Objective]:
-    """Both as the seed makes them."""
+def _network_and_loss(parameters: Mapping[str, Any], train: Any, settings: dict[str, Any]) -> tuple[Any, Objective]:
+    """Make both with the weights that the seed determines."""
     torch.manual_seed(parameters["seed"])
-    kept = parameters["weights"].startswith(KEPT)
     net = build(
         parameters["model"],
         in_channels=1 if hasattr(train, "images") else 3,
-        weights=None if kept else parameters["weights"] or None,
+        weights=parameters["weights"] or None,
         **{name: parameters[name] for name in ("dim", "pretrained", "layer_norm", "freeze_batch_norm")},
     )
-    if kept:
-        load_kept(net, parameters["weights"], folder)
     return net, make_loss(parameters["loss"], dim=parameters["dim"], labels=train.labels, **settings)
 
 

@@ -3,7 +3,7 @@
 import shutil
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,6 @@ from rankedu.hierarchy import InvertedRelevanceWarning
 from rankedu.metrics import UndefinedMetricWarning
 from rankedu_lab.experiments.retrieval_data import Data
 from rankedu_lab.methods import Objective
-from rankedu_lab.runs.packing import pack
 from rankedu_lab.training import History
 
 #: Points of the curve of the loss.
@@ -34,7 +33,7 @@ class Trained:
     state: Path  #: folder of the checkpoint
     metrics: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  #: what a reader of the numbers should know
-    evidence: dict[str, Any] = field(default_factory=dict)  #: by which the run can be judged, see `add_evidence`
+    evidence: dict[str, Any] = field(default_factory=dict)  #: hashes of code and first weights, and the loss
 
     def times(self) -> dict[str, float]:
         """Where the time went: "seconds" of training and evaluation, and the shares of `History.shares`."""
@@ -95,35 +94,6 @@ def noting(notes: list[str]) -> Iterator[None]:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         elif str(warning.message) not in notes:
             notes.append(str(warning.message))
-
-
-def add_evidence(outcome: RetrievalOutcome, hits: Tensor, per_query: Mapping[str, Tensor]) -> None:
-    """Pack metrics `per_query` (n,), as means of base letters, and `hits` (n, L): where the first result is right.
-
-    Of the pictures that two characters share the means are told apart.
-    """
-    letters = outcome.data.test.labels[:, -2:][:, 0]
-    order = letters.argsort(stable=True)
-    numbers, place, counts = letters.unique(return_inverse=True, return_counts=True)
-    means = {
-        name: torch.zeros(len(numbers), dtype=torch.float64).index_add(0, place, values.double()) / counts
-        for name, values in per_query.items()
-    }
-    outcome.evidence |= {
-        "levels": outcome.data.test.labels.shape[1],
-        "first": pack(hits.nansum(1).long().cpu()[order], "uint8"),
-        "letters": pack(numbers, "int32"),
-        "queries": pack(counts, "uint16"),
-        "means": {name: pack(values, "float32") for name, values in means.items()},
-        "curve": curve(outcome.history),
-    }
-    twins = getattr(outcome.data.test, "twins", None)
-    if twins is not None:
-        outcome.metrics |= {
-            f"{name} of {side}": float(values[mask].mean())
-            for name, values in per_query.items()
-            for side, mask in (("twins", twins), ("others", ~twins))
-        }
 
 
 def curve(history: History) -> dict[str, Any]:

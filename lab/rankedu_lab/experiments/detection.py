@@ -17,7 +17,6 @@ from rankedu_lab.datasets.scenes import SPLITS
 from rankedu_lab.detections import OnProposals, match_detections
 from rankedu_lab.experiments._experiment import make_recipe, start_note, state_folder, with_defaults
 from rankedu_lab.experiments._outcome import Trained, curve, noting, resumed, timed
-from rankedu_lab.experiments._weights import weights_hash
 from rankedu_lab.experiments.detection_data import (
     Data,
     Detections,
@@ -31,6 +30,7 @@ from rankedu_lab.experiments.detection_data import (
 )
 from rankedu_lab.experiments.retrieval import table
 from rankedu_lab.models import StandInWarning, build_detector, operators
+from rankedu_lab.models.build import weights_hash
 from rankedu_lab.models.detectors import DETECTORS
 from rankedu_lab.runs.code import code_hash
 from rankedu_lab.runs.parameters import check_known, defaults_of

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from rankedu_lab.datasets import DATASETS
-from rankedu_lab.datasets.unicode_tree import SHARES
 from rankedu_lab.experiments._experiment import check, fit, open_test, with_defaults
-from rankedu_lab.experiments._outcome import RetrievalOutcome, add_evidence, timed
+from rankedu_lab.experiments._outcome import RetrievalOutcome, timed
 from rankedu_lab.experiments.retrieval import measure
 from rankedu_lab.experiments.retrieval_data import Data, embed_all, open_data
 from rankedu_lab.runs.parameters import defaults_of
@@ -59,11 +58,6 @@ def _together(outcome: RetrievalOutcome, parameters: Mapping[str, Any], progress
     names = ("h_ap", "asi", "ndcg", "average_precision", "recall_at_1")
     measured = measure(outcome, names, progress=progress, monotone=parameters["monotone"])
     rows = dict(zip(level_names(outcome.data.levels), measured["levels"].values(), strict=True))
-    if parameters["test_split"] in SHARES:
-        of_query = measured["per_query"]
-        means = {"H-AP": of_query["h_ap"], "AP of characters": of_query["average_precision"][:, -1]}
-        means["AP, mean of levels"] = of_query["average_precision"].nanmean(1)
-        add_evidence(outcome, of_query["recall_at_1"], means)
     return {
         "H-AP": measured["h_ap"],
         "ASI": measured["asi"],

@@ -7,9 +7,8 @@ from typing import Any
 import torch
 
 from rankedu.metrics import evaluate_retrieval
-from rankedu_lab.datasets.unicode_tree import SHARES
 from rankedu_lab.experiments._experiment import DEFAULTS, check, fit, open_test, with_defaults
-from rankedu_lab.experiments._outcome import RetrievalOutcome, add_evidence, noting, timed
+from rankedu_lab.experiments._outcome import RetrievalOutcome, noting, timed
 from rankedu_lab.experiments.retrieval_data import PROBE, Data
 
 __all__ = ["DEFAULTS", "PROBE", "RetrievalOutcome", "chance", "check", "measure", "open_test", "run", "table"]
@@ -40,9 +39,6 @@ def run(
     with timed(outcome.history):
         measured = measure(outcome, tuple(names.values()), levels=1, progress=progress)
     outcome.metrics = {**{name: measured[metric] for name, metric in names.items()}, **outcome.times()}
-    if chosen["test_split"] in SHARES:
-        hits = measure(outcome, ("recall_at_1",), progress=False)["per_query"]["recall_at_1"]
-        add_evidence(outcome, hits, {"mAP@R": measured["per_query"]["map_at_r"][:, -1]})
     return outcome
 
 

@@ -1,11 +1,13 @@
 """A network by its name, as a lab's parameters name it, and where its weights come from."""
 
+import hashlib
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from rankedu.checks import check_choice
 from rankedu_lab.models.convnet import ConvNet, WideConvNet
@@ -99,3 +101,12 @@ def load_state(target: Any, state: dict[str, Any], file: Path, *, of: str) -> No
     except (RuntimeError, TypeError, AttributeError) as error:
         first = " ".join(str(error).split("\n\t")[:2])[:300]
         raise ValueError(f"weights must fit the {of}, got {file}, which does not: {first}") from error
+
+
+def weights_hash(state: Mapping[str, Tensor]) -> str:
+    """Hash the names, types, shapes and numbers of a state dict."""
+    digest = hashlib.sha256()
+    for name, values in sorted(state.items()):
+        values = values.detach().cpu().contiguous()
+        digest.update(f"{name} {values.dtype} {tuple(values.shape)}\n".encode() + values.numpy().tobytes())
+    return digest.hexdigest()[:16]

@@ -4,7 +4,6 @@ import hashlib
 import unicodedata
 import warnings
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from rankedu_lab.datasets import UnicodeGlyphs, augment, held_out, open_dataset, rendering
+from rankedu_lab.datasets import UnicodeGlyphs, augment, rendering
 from rankedu_lab.datasets.cache import cache_folder
 from rankedu_lab.datasets.glyphs import base_letter, card_markdown, script
 from rankedu_lab.datasets.rendering import cached_rendering, drawn_with, render
@@ -161,25 +160,6 @@ def test_the_letters_only_tree(known):
     assert data.labels.unique(dim=0)[:, 1].unique(return_counts=True)[1].min() >= VARIANTS
     kept = (known.dealt[1] == "val") & with_variants(known.characters)
     assert characters_of(data) == {c for c, inside in zip(known.characters, kept, strict=True) if inside}
-
-
-def test_held_out_letters_are_behind_a_door_that_one_command_alone_opens(known):
-    """Whoever selects can't without being named here: nothing else calls `opened`, or knows the variable."""
-    for open_it in (UnicodeGlyphs, partial(open_dataset, "glyphs")):
-        with pytest.raises(PermissionError, match=r"split must not be 'held_out' before the end.*choose on 'val'"):
-            open_it("held_out", root=known.root)
-    with held_out.opened():
-        assert len(UnicodeGlyphs("held_out", root=known.root)) > 8000
-    with pytest.raises(PermissionError):
-        UnicodeGlyphs("held_out", root=known.root)
-    files = [path for folder in ("rankedu", "lab", "book") for path in (ROOT / folder).rglob("*.py")]
-    files += [path for kind in ("*.md", "*.ipynb", "*.yaml") for path in (ROOT / "notebooks").rglob(kind)]
-    files += [path for path in (ROOT / "book").rglob("*.md") if "_build" not in path.parts] + [ROOT / "Makefile"]
-    texts = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in files}
-    opening = {name for name, text in texts.items() if "held_out.opened" in text or "held_out import opened" in text}
-    setting = {name for name, text in texts.items() if held_out.VARIABLE in text or "held_out.VARIABLE" in text}
-    assert opening <= {"lab/long_runs.py"}
-    assert setting == {"lab/rankedu_lab/datasets/held_out.py"}
 
 
 def test_twins_have_the_same_picture_and_the_card_counts_every_image_once(known):

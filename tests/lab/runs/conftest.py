@@ -9,7 +9,7 @@ from functools import cache
 import nbformat
 import pytest
 
-from rankedu_lab.datasets import UnicodeGlyphs, held_out
+from rankedu_lab.datasets import UnicodeGlyphs
 from rankedu_lab.experiments import _experiment
 from rankedu_lab.experiments.retrieval_data import Data
 from rankedu_lab.runs import find_labs, folders, load_result, plan
@@ -80,7 +80,7 @@ def where(tmp_path, write_lab, monkeypatch):
 
 @pytest.fixture(scope="session")
 def opened_once():
-    """Each split is opened once for all runs; the held-out one only while its door is open."""
+    """Each split is opened once for all runs."""
     opened, kept = _experiment.open_data, {}
 
     def once(parameters):
@@ -88,8 +88,6 @@ def opened_once():
         key = tuple(parameters.get(name) for name in named)
         if key not in kept:
             kept[key] = opened(parameters)
-        elif "held_out" in key:
-            held_out.check_open("held_out")
         return kept[key]
 
     with pytest.MonkeyPatch.context() as patch:

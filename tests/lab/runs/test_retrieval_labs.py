@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 
@@ -11,12 +10,10 @@ from rankedu_lab.datasets import UnicodeGlyphs
 from rankedu_lab.experiments import hierarchical_retrieval, minibatch_statistics, retrieval
 from rankedu_lab.experiments._experiment import chosen_settings
 from rankedu_lab.experiments._minibatches import batch_metrics
-from rankedu_lab.experiments._weights import keep_weights, weights_hash
-from rankedu_lab.experiments.retrieval_data import Data, open_data
+from rankedu_lab.experiments.retrieval_data import Data
 from rankedu_lab.methods import METHODS, make_loss, parse_settings
 from rankedu_lab.runs import Record, keep_runs, tabulate
 from rankedu_lab.runs import code as codes
-from rankedu_lab.runs.packing import pack, unpack
 from rankedu_lab.runs.selection import admit, of_one_code
 
 PATHS = torch.tensor([[i // 8, 10 + i // 4, 100 + 2 * (i // 2)] for i in range(16)])  # ids with gaps
@@ -102,73 +99,6 @@ def test_every_method_gives_a_gradient_whatever_the_class_ids(refused):
     refused([(lambda: make_loss("sum_smooth_ap", dim=4), ValueError, paths)])
     refused([(lambda: make_loss("happier", dim=4), ValueError, "n_classes must be given")])
     refused([(lambda: known(torch.randn(2, 5), torch.tensor([100, 7])), ValueError, strange)])
-
-
-#: The letters-only tree, so that a run takes a second.
-DEALT = {"train_split": "fit", "test_split": "val", "salt": "claims", "letters": True}
-DEALT |= {"steps": 2, "batch_size": 16, "dim": 8, "pictures": False}
-
-
-@pytest.fixture(scope="module")
-def flat(tmp_path_factory, opened_once):
-    outcome = retrieval.run(DEALT, tmp_path_factory.mktemp("flat"), progress=False)
-    outcome.close()
-    return outcome
-
-
-def mean(outcome, name):
-    found = outcome.evidence
-    return float(np.average(unpack(found["means"][name]), weights=unpack(found["queries"])))
-
-
-def test_the_metrics_and_first_results_can_be_recomputed_from_what_is_packed(flat, refused):
-    first = unpack(flat.evidence["first"])
-    assert len(first) == len(flat.data.test) and (first == 3).mean() == pytest.approx(flat.metrics["R@1"], abs=1e-9)
-    assert mean(flat, "mAP@R") == pytest.approx(flat.metrics["mAP@R"], abs=1e-7)
-    assert unpack(flat.evidence["letters"]).tolist() == flat.data.labels[:, 1].unique().tolist()
-    assert len(flat.evidence["first"]["data"]) < 2000 and len(flat.evidence["curve"]["loss"]) == 2
-    share = flat.data.test.twins.double().mean()
-    parts = share * flat.metrics["mAP@R of twins"] + (1 - share) * flat.metrics["mAP@R of others"]
-    assert float(parts) == pytest.approx(flat.metrics["mAP@R"])
-    scores = flat.embeddings.double() @ flat.embeddings.double().T
-    nearest = scores.fill_diagonal_(-2).argmax(1)
-    common = (flat.data.labels == flat.data.labels[nearest]).sum(1)
-    order = flat.data.labels[:, 1].argsort(stable=True)
-    assert (unpack(flat.evidence["first"]) == common[order].numpy()).mean() > 0.999  # but for scores that tie
-    message = "values must be finite, of shape .* and fit "
-    for values, dtype in (([256], "uint8"), ([-1], "uint16"), ([float("nan")], "float32"), ([[1]], "uint8")):
-        refused([(lambda values=values, dtype=dtype: pack(values, dtype), ValueError, message + dtype)])
-
-
-def test_the_hierarchical_lab_leaves_as_much_and_another_salt_deals_other_letters(tmp_path, flat):
-    outcome = hierarchical_retrieval.run(DEALT | {"super_classes": 2}, tmp_path, progress=False)
-    for name in ("H-AP", "AP of characters", "AP, mean of levels"):
-        assert mean(outcome, name) == pytest.approx(outcome.metrics[name], abs=1e-7)
-    assert (unpack(outcome.evidence["first"]) >= 2).mean() == pytest.approx(outcome.metrics["R@1 of base letters"])
-    other = open_data(retrieval.DEFAULTS | DEALT | {"salt": "1"})
-    assert other.names == flat.data.names and {*other.labels[:, 1].tolist()} != {*flat.data.labels[:, 1].tolist()}
-
-
-def test_a_start_is_found_by_its_hash(flat, tmp_path, monkeypatch, refused):
-    """In `weights` beside the labs' folders, as a run in runs/<lab>/<hash>/ finds it."""
-    here = tmp_path / "retrieval" / "0123"
-    here.mkdir(parents=True)
-    monkeypatch.chdir(here)
-    torch.save(flat.net.state_dict(), here / "net.pt")
-    body = keep_weights(here / "net.pt", tmp_path / "weights", head=False)
-    whole = keep_weights(here / "net.pt", tmp_path / "weights")
-    assert whole == f"sha256:{weights_hash(flat.net.state_dict())}" != body
-    measured = retrieval.run(DEALT | {"weights": whole, "steps": 0}, here, progress=False)
-    assert torch.equal(measured.embeddings, flat.embeddings) and measured.evidence["start"] == whole[7:]
-    started = retrieval.run(DEALT | {"weights": body, "steps": 0, "dim": 4, "seed": 1}, here, progress=False)
-    assert torch.equal(started.net.features[0].weight, flat.net.features[0].weight)
-    assert started.embeddings.shape[1] == 4 and "head new" in started.notes[0]
-    with torch.no_grad():
-        flat.net.state_dict()["embed.bias"][0] += 1
-    torch.save(flat.net.state_dict(), tmp_path / "weights" / f"{whole[7:]}.pt")
-    changed = f"must have the hash {whole[7:]}, got .*: it was changed"
-    again = DEALT | {"weights": whole, "steps": 0}
-    refused([(lambda: retrieval.run(again, here, progress=False), ValueError, changed)])
 
 
 def test_a_run_knows_its_code_by_what_it_imports(tmp_path, monkeypatch):

@@ -10,7 +10,6 @@ import pytest
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from rankedu_lab.datasets import held_out
 from rankedu_lab.experiments import detection, hierarchical_retrieval, retrieval
 from rankedu_lab.experiments._experiment import chosen_settings
 from rankedu_lab.methods import METHODS, find_method
@@ -84,13 +83,8 @@ def test_the_same_call_goes_on_and_more_trials_are_added(where, done):
 def test_nothing_but_the_validation_split_chooses_and_bad_input_is_named(where, done, tmp_path, refused):
     for split in ("test", "held_out"):
         message = f"test_split must be 'val' in a search, got '{split}': what is chosen on a split"
-        with held_out.opened():
-            refused([(lambda split=split: try_out(where, parameters={"test_split": split}), ValueError, message)])
+        refused([(lambda split=split: try_out(where, parameters={"test_split": split}), ValueError, message)])
     assert not done and not where["runs"].exists()
-    # Nor can a search of the labs reach the held-out letters as a trial's own parameter: the door is shut.
-    sly = {"as_parameters": lambda point, _: {**point, "test_split": "held_out"}, "runs": tmp_path}
-    given = {"parameters": {"train_split": "fit", "test_split": "val"}, "trials": 1, **sly}
-    refused([(lambda: search("retrieval", SPACE, **given), PermissionError, "choose on 'val'")])
     unknown = r"metric 'scor' is unknown \(did you mean 'score'\?\); there are: score"
     narrow, failing = {"lr": Between(0.001, 0.01)}, {"lr": Between(0.06, 0.1)}
     none = Search("tiny", "score", [Trial({}, {}, None, "a")])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -18,7 +19,6 @@ from rankedu.metrics import evaluate_retrieval
 from rankedu_lab.experiments.own.pictures import opened, window
 from rankedu_lab.experiments.own.reading import OwnPictures, Read
 from rankedu_lab.methods import METHODS
-from rankedu_lab.runs.judging import resolution
 from rankedu_lab.training import History
 
 #: Queries shown, and results of each; side of a picture, and of its frame.
@@ -94,6 +94,17 @@ def interval(values: Tensor, classes: Tensor, least: float = 0.0) -> tuple[float
     half = math.sqrt(part * share * (1 - share) + part**2 / 4)
     low, high = (least + (1 - least) * (share + part / 2 + sign * half) / (1 + part) for sign in (-1, 1))
     return mean, low, high
+
+
+def resolution(weights: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """Compute the factor by which the bootstrap's variance of a weighted mean is too small, and its degrees of freedom.
+
+    For classes with the weights w, which add up to 1, and independent effects b of one variance σ², the mean Σwb has
+    the variance σ²Σw². The bootstrap estimates it by Σw²(b − Σwb)², on average σ²(Σw² − 2Σw³ + (Σw²)²). Student's t
+    takes 1/Σw² − 1 degrees of freedom. For n equal weights these are n/(n − 1) and n − 1.
+    """
+    square, cube = (float((weights**power).sum()) for power in (2, 3))
+    return square / (square - 2 * cube + square**2), 1 / square - 1
 
 
 def table(rows: Mapping[str, Mapping[str, Tensor]], classes: Tensor) -> list[list[str]]:

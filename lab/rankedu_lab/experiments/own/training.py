@@ -25,12 +25,11 @@ from rankedu.checks import check_count, check_number
 from rankedu.files import written
 from rankedu_lab.datasets.cache import cached_arrays
 from rankedu_lab.experiments._experiment import start_note
-from rankedu_lab.experiments._weights import weights_hash
 from rankedu_lab.experiments.own.judging import baselines, card, collapsed, curves, per_query, queries, table
 from rankedu_lab.experiments.own.pictures import forecast
 from rankedu_lab.experiments.own.reading import OwnPictures, Read
 from rankedu_lab.methods import find_method, make_loss, parse_settings
-from rankedu_lab.models.build import build
+from rankedu_lab.models.build import build, weights_hash
 from rankedu_lab.models.resnet import RESNETS
 from rankedu_lab.runs.results import write_json
 from rankedu_lab.training import History, Recipe, pick_device

@@ -1,11 +1,9 @@
 """What the notebook of a lab starts from: parameters that are checked, and a folder for what the run leaves behind."""
 
 import ast
-import importlib
 import os
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +16,8 @@ from rankedu_book.kit.predict import predict
 from rankedu_lab.runs.folders import find_lab, find_labs
 from rankedu_lab.runs.parameters import check_parameters, declared_in, read_parameters
 from rankedu_lab.runs.places import choose_folder
-from rankedu_lab.runs.planning import EXPERIMENTS
 from rankedu_lab.runs.results import save_result
+from rankedu_lab.runs.runner import check_names
 
 __all__ = ["Lab", "begin", "predict"]
 
@@ -93,9 +91,7 @@ def begin(name: str, given: Mapping[str, Any]) -> Lab:
     declared = declared_in(own[-1], name) if own else read_parameters(find_lab(name, find_labs()))
     names = {*declared, *_injected(given.get("In", ()))} - {"PAPERMILL_INPUT_PATH", "PAPERMILL_OUTPUT_PATH"}
     parameters = check_parameters({one: given[one] for one in names if one in given}, declared, lab=name)
-    with suppress(ModuleNotFoundError):  # of an extra that is missing, of which the lab tells
-        experiment = importlib.import_module(f"{EXPERIMENTS}.{name}")
-        getattr(experiment, "check", lambda _: None)(parameters)
+    check_names(name, parameters)
     return Lab(name, parameters, choose_folder(name, parameters))
 
 

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from rankedu_lab import CHECKOUT as ROOT
-from rankedu_lab.runs.records import IGNORED_PARAMETERS, Record
-from rankedu_lab.runs.selection import chosen, plain
-from rankedu_lab.runs.summaries import Row, summarise
+from rankedu_lab.runs.records import IGNORED_PARAMETERS, Record, chosen, plain
+from rankedu_lab.runs.tables import Row, summarise
 
 DATA = ROOT / "book" / "data"
 RUNS = ROOT / "lab" / "records" / "results.jsonl"

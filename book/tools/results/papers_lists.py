@@ -8,9 +8,8 @@ from typing import Any
 
 from rankedu_book.ch14_happier.study import arms, recorded
 from rankedu_lab.methods import METHODS
-from rankedu_lab.runs.records import Record
-from rankedu_lab.runs.selection import chosen
-from rankedu_lab.runs.summaries import Value, summarise, value_of
+from rankedu_lab.runs.records import Record, chosen
+from rankedu_lab.runs.tables import Value, summarise, value_of
 from tools.results.papers import DATA, deciding, markdown, preset, sweeps
 
 #: The preset of the lab `retrieval` that trains longer than the runs of the tables.

@@ -11,7 +11,7 @@ import torch
 
 from rankedu.metrics import spearman
 from rankedu_lab.runs.records import Record, collect_runs
-from rankedu_lab.runs.summaries import Row, Value, best
+from rankedu_lab.runs.tables import Row, Value, best
 from tools.results.papers import RUNS, Parameters, Table, find, tables
 from tools.results.papers_lists import all_sweeps, figure_4, mini_batches, origin, severity, whole_preset
 from tools.results.papers_speed import blocks as speed_blocks

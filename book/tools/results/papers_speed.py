@@ -6,8 +6,7 @@ from typing import Any
 
 from rankedu_lab.experiments.speed import tables
 from rankedu_lab.experiments.speed.contestants import OURS
-from rankedu_lab.runs.records import Record
-from rankedu_lab.runs.selection import chosen
+from rankedu_lab.runs.records import Record, chosen
 from tools.results.papers import DATA, markdown, preset, read
 from tools.results.papers_lists import revision
 

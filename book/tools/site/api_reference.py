@@ -51,7 +51,7 @@ PAGES = {
     "datasets": Page("Data sets", ("rankedu_lab.datasets", *DATASETS)),
     "models": Page("Models", ("rankedu_lab.models",)),
     "training": Page("Training", ("rankedu_lab.training", *TRAINING)),
-    "labs": Page("Labs", ("rankedu_lab.runs", "rankedu_lab.methods", *EXPERIMENTS, "rankedu_lab.runs.clusters")),
+    "labs": Page("Labs", ("rankedu_lab.runs", "rankedu_lab.methods", *EXPERIMENTS, "rankedu_lab.runs.sweeps")),
     "solvers": Page("Solvers", ("rankedu_book.kit.solvers",)),
     "landscapes": Page("Landscapes", ("rankedu_book.kit.landscapes",)),
     "exercises": Page("Exercises", ("rankedu_book.kit.check",)),

@@ -78,8 +78,7 @@ def sweep(
 ) -> None:
     """Run a lab at every point of a grid, for several seeds; what has been run is not run again."""
     from rankedu_lab import runs as running
-    from rankedu_lab.runs.clusters import parse_resources
-    from rankedu_lab.runs.sweep_plan import list_states
+    from rankedu_lab.runs.sweeps import list_states, parse_resources
 
     with telling("sweep"):
         asked: dict[str, Any] = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
@@ -115,8 +114,8 @@ def search(
         held = {text.partition("=")[0] for text in parameters or ()}
         asked: dict[str, Any] = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
         asked |= {"parameters": {"loss": method}, "trials": trials, "metric": metric, "as_parameters": as_parameters}
-        how: dict[str, Any] = {"timeout": timeout, "workers": workers, "scheduler": scheduler}
-        found = search_for(lab, space_of(method, without=held), **asked, **how)
+        how = {"timeout": timeout, "workers": workers, "scheduler": scheduler}
+        found = search_for(lab, space_of(method, without=held), **asked, how=how)
         best = found.best
     chosen = " ".join(f"{name}={value:.4g}" for name, value in best.point.items())
     print(f"{method}: {metric} {best.value:.4f} on the validation split with {chosen}")

@@ -18,15 +18,13 @@ from rankedu_lab.experiments._outcome import RetrievalOutcome, noting, resumed, 
 from rankedu_lab.experiments.retrieval_data import PROBE, Data, embed_all, open_data, small_classes
 from rankedu_lab.methods import Objective, find_method, make_loss, parse_settings
 from rankedu_lab.models.build import NAMES, build, weights_hash
-from rankedu_lab.runs.code import code_hash
 from rankedu_lab.runs.parameters import check_alike, check_known, defaults_of
 from rankedu_lab.runs.results import RESULT_FOLDER
+from rankedu_lab.runs.runner import code_hash
 from rankedu_lab.training import History, Recipe, SuperClassSampler, pick_device, train
 
 #: The parameters of the lab `retrieval`. Where a number is the method's own, -1 or 0 stands for it, see the lab.
 DEFAULTS = defaults_of("retrieval")
-#: By whose code a run of the retrieval labs is known: it imports all that they do.
-CODE = "rankedu_lab.experiments.hierarchical_retrieval"
 #: What changes no number of the training, so that it may go on with another value.
 _FREE = ("data_root", "pictures", "workers", "recall_at", "checkpoint_every")
 
@@ -70,7 +68,7 @@ def fit(
     recipe, device = make_recipe(parameters), pick_device(parameters["device"])
     data = open_test(parameters) if data is None else data
     net, loss = _network_and_loss(parameters, data.train, settings)
-    evidence = {"code": code_hash(CODE), "module": CODE, "start": weights_hash(net.state_dict())}
+    evidence = {"code": code_hash(), "start": weights_hash(net.state_dict())}
     net, loss, shown = net.to(device), loss.to(device), data.part(PROBE)
     notes += small_classes(data.train, parameters["per_class"]) + start_note(net, parameters)
     before = embed_all(net, shown, parameters).cpu() if parameters["pictures"] else None

@@ -32,8 +32,8 @@ from rankedu_lab.experiments.retrieval import table
 from rankedu_lab.models import StandInWarning, build_detector, operators
 from rankedu_lab.models.build import weights_hash
 from rankedu_lab.models.detectors import DETECTORS
-from rankedu_lab.runs.code import code_hash
 from rankedu_lab.runs.parameters import check_known, defaults_of
+from rankedu_lab.runs.runner import code_hash
 from rankedu_lab.training import detect, pick_device, proposal_scores, train_detector
 from rankedu_lab.training.logs import read_log
 
@@ -41,8 +41,6 @@ __all__ = ["DEFAULTS", "LOSSES", "PROBE", "DetectionOutcome", "check", "make_los
 
 #: Every parameter of the lab.
 DEFAULTS = defaults_of("detection")
-#: By whose code a run of this lab is known.
-CODE = "rankedu_lab.experiments.detection"
 #: What the classifier may learn from, and what the tables call it.
 LOSSES = {"cross_entropy": "cross entropy", "rambo_map": "RaMBO"}
 SEEN = ("before", "proposals_before", "after", "proposals_after")
@@ -126,7 +124,7 @@ def run(
     about: dict[str, Any] = {"history": history, "state": state, "notes": notes, "log": read_log(state / "log.csv")}
     outcome = DetectionOutcome(net=net, data=data, detections=detections, ap=ap, **about)
     outcome.metrics = {**metrics, **outcome.times()}
-    outcome.evidence = {"code": code_hash(CODE), "module": CODE, "start": start, "curve": curve(history)}
+    outcome.evidence = {"code": code_hash(), "start": start, "curve": curve(history)}
     if before is not None:
         seen: dict[str, Any] = dict(zip(SEEN, (*before, *_look(net, probe, chosen)), strict=True))
         outcome.findings = Findings(chosen, data.names, data.frequency, ap, **seen)

@@ -1,4 +1,4 @@
-"""Finished runs as records, the lines of a table: what is said of a run, and nothing of the machine's folders."""
+"""Finished runs as records, the lines of a table; pandas reads such a table with ``read_json(table, lines=True)``."""
 
 import json
 import os
@@ -7,17 +7,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
+from rankedu.extras import needed
 from rankedu.files import written
-from rankedu_lab.runs.locks import lock_table
 from rankedu_lab.runs.results import load_result
 
-#: Parameters that say where a run found things or how it was driven, and change no number of it.
+#: Parameters that say where a run found its data or how it was driven, and change no number.
 IGNORED_PARAMETERS = ("data_root", "workers", "device", "pictures", "checkpoint_every")
 #: What is kept of the machine.
-MACHINE: tuple[str, ...] = ("device", "threads", "peak_memory_mib", "peak_gpu_memory_mib")
-
-
-#: How the name of a table ends.
+MACHINE = ("device", "threads", "peak_memory_mib", "peak_gpu_memory_mib")
+#: The ending of a table's name.
 TABLE = ".jsonl"
 
 
@@ -35,14 +33,14 @@ class Record:
     versions: dict[str, str]
     git: dict[str, Any] | None  #: "revision", and whether files were "modified"
     started: str  #: ISO 8601
-    evidence: dict[str, Any] = field(default_factory=dict)  #: hashes of code and start; per query what was found
+    evidence: dict[str, Any] = field(default_factory=dict)  #: hashes of code and first weights, and the loss
 
 
 def collect_runs(*places: str | os.PathLike[str]) -> tuple[list[Record], list[str]]:
     """Read every finished run of some places, each once, in the order of lab and hash.
 
     A place is a table, a file of JSON lines that :func:`keep_runs` wrote, or a folder of runs, ``<lab>/<hash>/``.
-    Beside the records there is a line for each run that is unfinished or damaged: where, and why.
+    The second value has a line for each run that is unfinished or damaged: where, and why.
     """
     records: dict[tuple[str, str], Record] = {}
     skipped = []
@@ -60,7 +58,7 @@ def collect_runs(*places: str | os.PathLike[str]) -> tuple[list[Record], list[st
 
 
 def _below(folder: Path) -> Iterator[tuple[Path, Record | Exception]]:
-    """The runs of a folder."""
+    """Read the runs of a folder."""
     for path in sorted(folder.glob("*/*")):
         if any((path / name).exists() for name in ("manifest.json", "result.json")):
             try:
@@ -75,14 +73,12 @@ def _of_folder(folder: Path) -> Record:
     if manifest["status"] != "completed":
         raise ValueError(": ".join(filter(None, (manifest["status"], manifest.get("error")))))
     result = load_result(folder / "result.json")
-    parameters = {key: _last_part(of) for key, of in manifest["parameters"].items() if key not in IGNORED_PARAMETERS}
-    machine = {name: manifest[name] for name in MACHINE if name in manifest}
     return Record(
         lab=folder.parent.name,
         run=folder.name,
-        parameters=parameters,
+        parameters={k: _last_part(v) for k, v in manifest["parameters"].items() if k not in IGNORED_PARAMETERS},
         metrics=flatten(result["metrics"]),
-        machine=machine,
+        machine={name: manifest[name] for name in MACHINE if name in manifest},
         versions=manifest["versions"],
         started=manifest["started"],
         evidence=result.get("evidence", {}),
@@ -91,7 +87,7 @@ def _of_folder(folder: Path) -> Record:
 
 
 def _of_table(table: Path) -> Iterator[tuple[str, Record | Exception]]:
-    """Where each line of a table stands, and its record, or why there is none."""
+    """Read each line of a table: its place, and its record or the error."""
     seen = set()
     for number, line in enumerate(table.read_bytes().splitlines(), 1):
         where = f"{table}, line {number}"
@@ -116,7 +112,7 @@ def _reason(error: Exception) -> str:
 
 
 def _last_part(value: Any) -> Any:
-    """A parameter's value, of a path its last part alone."""
+    """Return a parameter's value; of a path only the last part."""
     if isinstance(value, str) and (PurePosixPath(value).is_absolute() or PureWindowsPath(value).is_absolute()):
         return Path(value).name
     return value
@@ -135,7 +131,7 @@ def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float | N
 
 
 def keep_runs(records: Iterable[Record], table: str | os.PathLike[str]) -> list[Record]:
-    """Write records to a table, each as a line that replaces the one of the same lab and hash; those that changed it.
+    """Write records to a table, each as a line that replaces the one of the same lab and hash; return the new ones.
 
     The lines are in the order of lab and hash. The table is written whole or not at all, under a lock: where two
     processes keep runs at a time, none is lost. ValueError for another ending, or if a line of the table is damaged.
@@ -143,10 +139,12 @@ def keep_runs(records: Iterable[Record], table: str | os.PathLike[str]) -> list[
     table = Path(table)
     if table.suffix != TABLE:
         raise ValueError(f"table must be a file that ends in {TABLE}, got {table}")
-    with lock_table(table):
+    lock = table.parent / ".locks" / f"{table.name}.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with needed("filelock", "tables are kept under a lock").FileLock(lock, poll_interval=0.1):
         there, damaged = collect_runs(table) if table.exists() else ([], [])
         if damaged:
-            raise ValueError(f"table must be whole to be written anew, got {damaged[0]} (mend or remove the line)")
+            raise ValueError(f"table must be whole to be written anew, got {damaged[0]} (fix or remove the line)")
         kept = {(record.lab, record.run): record for record in there}
         changed = [record for record in records if kept.get((record.lab, record.run)) != record]
         if changed:
@@ -157,6 +155,32 @@ def keep_runs(records: Iterable[Record], table: str | os.PathLike[str]) -> list[
 
 
 def _line(record: Record) -> bytes:
-    """A record as a table has it."""
+    """Write a record as a line of a table."""
     content = {name: value for name, value in asdict(record).items() if value or name != "evidence"}
     return json.dumps(content, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def plain(value: Any) -> str:
+    """Write a parameter's value as it is given on the command line."""
+    if isinstance(value, list):
+        return ",".join(map(plain, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def chosen(records: Iterable[Record], wanted: Mapping[str, Any]) -> list[Record]:
+    """Return the runs whose parameters have some values, which may be given as texts."""
+    return [
+        record
+        for record in records
+        if all(name in record.parameters and _same(record.parameters[name], value) for name, value in wanted.items())
+    ]
+
+
+def _same(value: Any, wanted: Any) -> bool:
+    """Return whether two values are equal, or a text stands for the value."""
+    if isinstance(wanted, str) and isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return float(wanted) == value
+        except ValueError:
+            return False
+    return bool(value == wanted) or (isinstance(wanted, str) and plain(value).lower() == wanted.lower())

@@ -1,52 +1,50 @@
-"""Search the settings of a lab: quasi-random trials, each an ordinary run, judged on the validation split alone."""
+"""Search the settings of a lab with Optuna: quasi-random trials, each an ordinary run, judged on the validation split.
+
+Optuna keeps the study in ``<runs>/searches/``, so that a search can be interrupted, continued and looked at.
+"""
 
 import hashlib
 import json
-import math
-import os
 import statistics
 import warnings
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rankedu.checks import check_count
 from rankedu.extras import needed
-from rankedu_lab.runs.code import code_hash
 from rankedu_lab.runs.parameters import check_known
-from rankedu_lab.runs.planning import EXPERIMENTS, Run, plan
-from rankedu_lab.runs.results import write_json
+from rankedu_lab.runs.runner import Run, code_hash, plan
 from rankedu_lab.runs.sweeps import SweepError, run_all
 
-#: The split that may choose.
+#: The only split that may choose settings.
 CHOOSING = "val"
 
 
 @dataclass(frozen=True)
 class Between:
-    """The values from `low` to `high`, drawn evenly, or with their logarithms drawn evenly; `whole` numbers alone."""
+    """The values from `low` to `high`, drawn evenly, or with evenly drawn logarithms; only `whole` numbers if so."""
 
     low: float
     high: float
     log: bool = False
     whole: bool = False
 
-    def place(self, value: float) -> float:
-        """How far a value is on the way from `low`, 0, to `high`, 1."""
-        low, high, value = (math.log10(x) if self.log else x for x in (self.low, self.high, value))
-        return (value - low) / (high - low)
+    def distribution(self) -> Any:
+        """Return Optuna's distribution."""
+        kinds = _optuna().distributions
+        if self.whole:
+            return kinds.IntDistribution(int(self.low), int(self.high), log=self.log)
+        return kinds.FloatDistribution(self.low, self.high, log=self.log)
 
 
 @dataclass(frozen=True)
 class Trial:
     """One run of a search."""
 
-    point: dict[str, Any]  #: what was drawn
-    parameters: dict[str, Any]  #: and as the lab was told
+    point: dict[str, Any]  #: the settings that were drawn
     value: float | None  #: of the metric on the validation split; None if the run failed
-    run: str  #: the hash that names its folder
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class Search:
         return max(done, key=lambda trial: trial.value or 0.0)
 
     def spread(self) -> dict[str, float]:
-        """How much hangs on the settings: best, median and worst value, the upper quartile, and how many failed."""
+        """Return the best, median and worst value, the upper quartile, and how many trials failed."""
         values = sorted(trial.value for trial in self.trials if trial.value is not None)
         if not values:
             return {"failed": len(self.trials)}
@@ -82,54 +80,37 @@ def search(
     trials: int = 20,
     metric: str = "mAP@R",
     as_parameters: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]] = lambda point, _: dict(point),
-    preset: str | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    assignments: Iterable[str] = (),
-    labs: str | os.PathLike[str] | None = None,
-    runs: str | os.PathLike[str] = "runs",
-    **how: Any,
+    how: Mapping[str, Any] | None = None,
+    **asked: Any,
 ) -> Search:
-    """Draw `trials` points of a space by Sobol's sequence, run the lab at each, and keep what came out.
+    """Draw points of a space by Sobol's sequence, run the lab at each, and keep the study.
 
-    `as_parameters` makes parameters of a point and of the lab's other parameters. The study is kept in
-    ``<runs>/searches/``: the same call goes on where it was, and with more trials it adds to them. `how` goes to
-    :func:`~rankedu_lab.runs.sweeps.run_all`. A run that fails twice is a trial without a value. ValueError if the lab
-    tests on anything but the validation split, or if it does not measure the metric.
+    `as_parameters` makes parameters of a point and of the lab's other parameters; `how` goes to
+    :func:`~rankedu_lab.runs.sweeps.run_all`, and what is asked for is that of :func:`~rankedu_lab.runs.plan`. The same
+    call continues the search, and with more `trials` it adds to them. A run that fails twice is a trial without a
+    value. ValueError if the lab tests on anything but the validation split, or if it does not measure the metric.
     """
-    base = plan(lab, preset=preset, parameters=parameters, assignments=assignments, labs=labs, runs=runs)
+    base = plan(lab, **asked)
     check_count(trials, "trials")
     if (split := base.parameters.get("test_split")) != CHOOSING:
         raise ValueError(
-            f"test_split must be {CHOOSING!r} in a search, got {split!r}: what is chosen on a split, that split can't "
+            f"test_split must be {CHOOSING!r} in a search, got {split!r}: what is chosen on a split, that split cannot "
             f"judge any more (-p train_split=fit -p test_split={CHOOSING})"
         )
     if not space:
         raise ValueError("space must have a setting to search for, got none")
-    kept = Path(runs).resolve() / "searches" / f"{_key(base, space, metric)}.json"
-    before = json.loads(kept.read_text(encoding="utf-8"))["trials"] if kept.exists() else []
-    failed = {trial["run"] for trial in before if trial["value"] is None}
-    points = draw(space, trials)
-    settings = [as_parameters(point, base.parameters) for point in points]
-    planned = [plan(lab, parameters={**base.parameters, **new}, labs=base.source.parent, runs=runs) for new in settings]
-    measured = _measured([run for run in planned if run.folder.name not in failed], preset, metric, how)
-    made = [
-        Trial(point, new, measured.get(run.folder), run.folder.name)
-        for point, new, run in zip(points, settings, planned, strict=True)
-    ]
-    found = Search(lab, metric, made)
-    write_json(kept, asdict(found))
-    return found
-
-
-def _key(base: Run, space: Mapping[str, Between], metric: str) -> str:
-    """What makes two searches the same, but for the number of trials."""
-    code = ""
-    with suppress(ValueError):  # a lab of the reader's own has no module
-        code = code_hash(f"{EXPERIMENTS}.{base.lab}")
-    spaces = {name: asdict(between) for name, between in space.items()}
-    wanted = {"run": base.folder.name, "code": code, "space": spaces, "metric": metric}
-    text = hashlib.sha256(json.dumps(wanted, sort_keys=True).encode()).hexdigest()[:12]
-    return f"{base.lab}-{base.parameters.get('loss', 'lab')}-{text}"
+    study = _study(base, space, metric)
+    for _ in range(trials - len(study.trials)):
+        study.ask({name: between.distribution() for name, between in space.items()})
+    where: dict[str, Any] = {"labs": base.source.parent, "runs": base.folder.parent.parent}
+    open_trials = [trial for trial in study.trials if not trial.state.is_finished()]  # new, or interrupted
+    settings = [as_parameters(trial.params, base.parameters) for trial in open_trials]
+    planned = [plan(lab, parameters={**base.parameters, **new}, **where) for new in settings]
+    measured = _measured(planned, asked.get("preset"), metric, how or {})
+    for trial, run in zip(open_trials, planned, strict=True):
+        value = measured.get(run.folder)
+        study.tell(trial.number, value, state=None if value is not None else _optuna().trial.TrialState.FAIL)
+    return Search(lab, metric, [Trial(trial.params, trial.value) for trial in study.trials])
 
 
 def _optuna() -> Any:
@@ -138,43 +119,42 @@ def _optuna() -> Any:
     return optuna
 
 
-def _distributions(space: Mapping[str, Between]) -> dict[str, Any]:
-    kinds = _optuna().distributions
-    return {
-        name: kinds.IntDistribution(int(b.low), int(b.high), log=b.log)
-        if b.whole
-        else kinds.FloatDistribution(b.low, b.high, log=b.log)
-        for name, b in space.items()
-    }
-
-
-def draw(space: Mapping[str, Between], count: int, scramble: int = 0) -> list[dict[str, Any]]:
-    """The first points of the sequence as it is scrambled, whatever came out at others."""
+def _study(base: Run, space: Mapping[str, Between], metric: str) -> Any:
+    """Open or begin the study of a lab, a space and a metric; other code begins another study."""
     optuna = _optuna()
-    base: Any = optuna.samplers.QMCSampler
+    spaces = {name: asdict(between) for name, between in space.items()}
+    wanted = json.dumps({"run": base.folder.name, "code": code_hash(), "space": spaces, "metric": metric})
+    name = f"{base.lab}-{base.parameters.get('loss', 'lab')}-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}"
+    file = base.folder.parent.parent / "searches" / f"{name}.log"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    sampler: Any = optuna.samplers.QMCSampler
 
-    class Sobol(base):  # type: ignore[misc]
-        """Knows the space from the first trial on."""
+    class Sobol(sampler):  # type: ignore[misc]
+        """Draw from the space in the first trial as well, where Optuna's own sampler would draw at random."""
 
         def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
-            return _distributions(space)
+            return {name: between.distribution() for name, between in space.items()}
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        sampler = Sobol(qmc_type="sobol", scramble=True, seed=scramble, warn_asynchronous_seeding=False)
-    study = optuna.create_study(sampler=sampler)
-    return [study.ask(fixed_distributions=_distributions(space)).params for _ in range(count)]
+        backend = optuna.storages.journal.JournalFileBackend(str(file))
+        return optuna.create_study(
+            study_name=name,
+            storage=optuna.storages.JournalStorage(backend),
+            sampler=Sobol(qmc_type="sobol", scramble=True, seed=0, warn_asynchronous_seeding=False),
+            direction="maximize",
+            load_if_exists=True,
+        )
 
 
 def _measured(planned: list[Run], preset: str | None, metric: str, how: Mapping[str, Any]) -> dict[Path, Any]:
-    """Run what has not been run; the metric by the run's folder, for those that did not fail."""
+    """Run what has not been run; return the metric by the run's folder, for those that did not fail."""
     try:
         done = run_all(planned, preset, **how)
     except SweepError as error:
         if not error.runs:
             raise
         done = error.runs
-    measured = {run.folder: run.result["metrics"] for run in done}
-    for metrics in measured.values():
-        check_known("metric", metric, metrics)
-    return {folder: metrics[metric] for folder, metrics in measured.items()}
+    for run in done:
+        check_known("metric", metric, run.result["metrics"])
+    return {run.folder: run.result["metrics"][metric] for run in done}

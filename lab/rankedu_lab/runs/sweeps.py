@@ -1,14 +1,22 @@
 """Sweeps: a lab at every point of a grid, for several seeds, on the workers of a Dask cluster."""
 
+import asyncio
+import itertools
+import logging
+import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from rankedu_lab.runs.clusters import cluster_client, local_client, local_environments
-from rankedu_lab.runs.locks import locks_folder
-from rankedu_lab.runs.planning import Run, fingerprint
-from rankedu_lab.runs.runner import TIMEOUT, LabError, check_timeout, execute
-from rankedu_lab.runs.sweep_plan import plan_sweep, with_result
+from rankedu.checks import check_count
+from rankedu.extras import needed
+from rankedu_lab.runs.parameters import Parameter, check_parameters, parse_assignments, read_parameters
+from rankedu_lab.runs.runner import TIMEOUT, LabError, Run, check_timeout, execute, fingerprint, plan
+
+#: How many seeds a sweep has that names none, and the seconds within which a scheduler must answer.
+SEEDS, ANSWER = 3, 5.0
 
 
 class SweepError(RuntimeError):
@@ -32,7 +40,7 @@ def sweep(
     progress: bool = True,
     **asked: Any,
 ) -> list[Run]:
-    """Run a lab at every point of a grid, for several seeds (default 3), but for what has been run; all points.
+    """Run a lab at every point of a grid, for several seeds (default 3), except what has been run; return all points.
 
     `grid` maps a parameter to its values, or is texts ``name=value,value``. Everything is checked before anything
     starts. Runs go to as many processes of this machine as there are GPUs or cores, or `workers`; or to the workers of
@@ -40,13 +48,116 @@ def sweep(
     run takes `resources`, such as ``{"GPU": 1}``. The other parameters are those of
     :func:`~rankedu_lab.runs.run_lab`.
 
-    A run that fails is tried once more. Whatever ends a sweep, the same call goes on where it was: what is finished is
-    not run again, and what was running resumes from its checkpoint, if the lab keeps one. Two sweeps may share runs;
-    each is done by one of them. Raises SweepError if runs failed twice, ConnectionError if no scheduler answers, and
+    A run that fails is tried once more. However a sweep ended, the same call continues it: what is finished is not run
+    again, and what was running resumes from its checkpoint, if the lab keeps one. Two sweeps may share runs; each is
+    done by one of them. Raises SweepError if runs failed twice, ConnectionError if no scheduler answers, and
     KeyboardInterrupt after Ctrl-C, once the processes have ended.
     """
     how: dict[str, Any] = {"timeout": timeout, "workers": workers, "scheduler": scheduler, "resources": resources}
     return run_all(plan_sweep(lab, grid, seeds=seeds, **asked), asked.get("preset"), **how, progress=progress)
+
+
+# --- The points of a grid ---------------------------------------------------------------------------------------------
+
+
+def plan_sweep(
+    lab: str, grid: Mapping[str, Sequence[Any]] | Iterable[str] = (), *, seeds: int | None = None, **asked: Any
+) -> list[Run]:
+    """Check every point of a sweep, as :func:`sweep` takes it; those that are finished have their result."""
+    base = plan(lab, **asked)
+    where: dict[str, Any] = {"labs": base.source.parent, "runs": base.folder.parent.parent}
+    declared = read_parameters(base.source)
+    if not isinstance(grid, Mapping):
+        grid = parse_grid(grid, declared, lab=lab)
+    given = {*(asked.get("parameters") or {}), *(text.partition("=")[0] for text in asked.get("assignments", ()))}
+    if seeds is None and "seed" not in declared:
+        given.add("seed")  # a lab without one runs once at each point
+    points = expand(grid, seeds=seeds, given=given)
+    return [plan(lab, parameters={**base.parameters, **point}, **where).if_finished() for point in points]
+
+
+def list_states(runs: Sequence[Run]) -> str:
+    """Write a line for each planned run: its folder's name, its state, and the parameters that differ."""
+    first = runs[0].parameters
+    varied = [name for name in first if any(run.parameters[name] != first[name] for run in runs)]
+    states = [run.state() for run in runs]
+    width = max(map(len, states))
+    lines = [
+        f"{run.folder.name}  {state:<{width}}  {' '.join(f'{name}={run.parameters[name]}' for name in varied)}".rstrip()
+        for run, state in zip(runs, states, strict=True)
+    ]
+    return "\n".join([*lines, f"{states.count('done')} of {len(runs)} runs are done"])
+
+
+def parse_grid(texts: Iterable[str], declared: Mapping[str, Parameter], *, lab: str) -> dict[str, list[Any]]:
+    """Read ``name=value,value`` as values of the parameter's type.
+
+    A list is written in brackets: ``kinds=[a,b],[c]`` are two values. An empty text, or one with a comma, is written
+    in double quotes.
+    """
+    grid: dict[str, list[Any]] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        name = name.strip()
+        if not equals:
+            raise ValueError(f"--grid must be followed by name=value,value, got {text!r} (such as --grid seed=0,1)")
+        if name not in declared:
+            check_parameters({name: values}, declared, lab=lab)  # raises
+        if name in grid:
+            raise ValueError(f"--grid must name a parameter once, got {name!r} twice (--grid {name}=value,value)")
+        entries = _split(values, declared[name])
+        grid[name] = [parse_assignments([f"{name}={entry}"], declared, lab=lab)[name] for entry in entries]
+    return grid
+
+
+def _split(values: str, parameter: Parameter) -> list[str]:
+    """Split at the commas that are neither in quotes nor, for a list parameter, in brackets."""
+    import yaml
+
+    is_list = parameter.type.lower().startswith("list")
+    try:
+        entries = yaml.load(f"[{values}]", Loader=yaml.BaseLoader)  # it makes texts of everything
+    except yaml.YAMLError:
+        entries = []
+    if not entries or not all(isinstance(entry, list if is_list else str) for entry in entries):
+        wanted = f"each of its values in brackets ('{parameter.name}=[a,b],[c]' are two)"
+        if not is_list:
+            wanted = 'values with commas between them (an empty text, or one with a comma, in double quotes: "")'
+        raise ValueError(f"--grid {parameter.name} must have {wanted}, got {values!r}: it is {parameter.type}")
+    return [",".join(entry) if is_list else entry for entry in entries]
+
+
+def expand(
+    grid: Mapping[str, Sequence[Any]], *, seeds: int | None = None, given: Iterable[str] = ()
+) -> list[dict[str, Any]]:
+    """List every combination of the grid's values for every seed; ``seed`` varies slowest, and is 0, 1, 2 by default.
+
+    `given` are the names of the parameters that are the same in all points.
+    """
+    fixed = set(given)
+    if not isinstance(grid, Mapping):
+        raise TypeError(f"grid must be a mapping of parameter to values, got {type(grid).__name__}")
+    for name, values in grid.items():
+        if isinstance(values, str) or not isinstance(values, Sequence):
+            raise TypeError(f"grid[{name!r}] must be a list of values, got {values!r}, {type(values).__name__}")
+        if not values:
+            raise ValueError(f"grid[{name!r}] must have at least one value, got none")
+        if name in fixed:
+            raise ValueError(f"parameter {name!r} must be in the grid or be given for all points, got both")
+        for place, value in enumerate(values):
+            if value in values[:place]:
+                raise ValueError(f"grid[{name!r}] must have different values, got {value!r} twice")
+    named = "seed" in grid or "seed" in fixed
+    if seeds is not None and named:
+        raise ValueError(f"seeds must be left out where the grid or the parameters name 'seed', got {seeds}")
+    if seeds is not None:
+        check_count(seeds, "seeds", hint="how many; --grid seed=5,7 takes others")
+    axes: dict[str, Sequence[Any]] = {} if named else {"seed": range(seeds or SEEDS)}
+    axes |= grid
+    return [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
+
+
+# --- The runs, on Dask ------------------------------------------------------------------------------------------------
 
 
 def run_all(
@@ -59,7 +170,7 @@ def run_all(
     resources: Mapping[str, float] | None = None,
     progress: bool = True,
 ) -> list[Run]:
-    """Do planned runs of any parameters, as :func:`sweep` does those of a grid; all of them, finished."""
+    """Do planned runs of any parameters, as :func:`sweep` does those of a grid; return all of them, finished."""
     from tqdm import tqdm
 
     check_timeout(timeout)
@@ -67,19 +178,19 @@ def run_all(
         raise ValueError(f"resources are of the workers of a scheduler, which is not given, got {dict(resources)}")
     if scheduler is not None and workers is not None:
         raise ValueError(f"workers must be left out with a scheduler, whose workers are used, got {workers}")
-    planned = [run if run.skipped else with_result(run) for run in planned]
-    open_runs = list({run.folder: run for run in planned if not run.skipped}.values())
+    planned = [run if run.skipped else run.if_finished() for run in planned]
+    waiting = list({run.folder: run for run in planned if not run.skipped}.values())
     done = {run.folder: run for run in planned if run.skipped}
     failures: list[tuple[Run, str]] = []
-    counts: dict[str, Any] = {"total": len(planned), "initial": len(planned) - len(open_runs)}
+    counts: dict[str, Any] = {"total": len(planned), "initial": len(planned) - len(waiting)}
     try:
-        if open_runs:
-            locks_folder(open_runs[0].folder.parent.parent).mkdir(parents=True, exist_ok=True)
+        if waiting:
+            waiting[0].folder.parent.parent.mkdir(parents=True, exist_ok=True)
             with (
-                _client(open_runs, scheduler, workers, resources or {}) as client,
+                _client(waiting, scheduler, workers, resources or {}) as client,
                 tqdm(desc="sweep", unit="run", **counts, disable=None if progress else True) as bar,
             ):
-                for run, ended in _submit(client, open_runs, preset, timeout, resources or {}):
+                for run, ended in _submit(client, waiting, preset, timeout, resources or {}):
                     if isinstance(ended, Run):
                         done[run.folder] = ended
                     else:
@@ -96,18 +207,10 @@ def run_all(
     return [done[run.folder] for run in planned]
 
 
-def _client(
-    runs: list[Run], scheduler: str | None, workers: int | None, resources: Mapping[str, float]
-) -> AbstractContextManager[Any]:
-    if scheduler is not None:
-        return cluster_client(scheduler, resources)
-    return local_client(local_environments(runs, workers))
-
-
 def _submit(
     client: Any, runs: list[Run], preset: str | None, timeout: float, resources: Mapping[str, float]
 ) -> Iterator[tuple[Run, Run | str]]:
-    """Have the runs done; of each that has ended, the finished run or what was wrong."""
+    """Submit the runs; yield each that has ended with the finished run or its error."""
     from distributed import as_completed
 
     how = {"pure": False, "retries": 1, "resources": dict(resources) or None}
@@ -128,7 +231,7 @@ def _submit(
 
 def do_run(run: Run, preset: str | None, timeout: float) -> Run:
     """Do a planned run, on a Dask worker."""
-    for path in (run.source, locks_folder(run.folder.parent.parent)):
+    for path in (run.source, run.folder.parent.parent):
         if not path.exists():
             raise FileNotFoundError(f"this worker has no {path}: it must be on a file system that all share")
     if fingerprint(run.source, run.parameters) != run.folder.name:
@@ -137,10 +240,142 @@ def do_run(run: Run, preset: str | None, timeout: float) -> Run:
 
 
 def _report(failures: list[tuple[Run, str]], total: int) -> str:
-    """What failed, why, and where it stands."""
+    """List the runs that failed, why, and where their notebooks are."""
     lines = [f"{len(failures)} of {total} runs failed:"]
     for run, error in failures:
         lines.append(f"{run.folder.name}  {error}")
         if run.notebook.is_file():
-            lines.append(f"  what had run of it stands in {run.notebook}")
+            lines.append(f"  the notebook, as far as it ran, is {run.notebook}")
     return "\n".join(lines)
+
+
+# --- The workers ------------------------------------------------------------------------------------------------------
+
+
+def local_environments(runs: Sequence[Run], workers: int | None = None) -> list[dict[str, str]]:
+    """Return the environment variables of each worker of this machine: its GPU (one each) and its share of the cores.
+
+    By default there is one worker per GPU if the runs may use one, else one per core; there are no more than runs.
+    """
+    needed("distributed", "sweeps run on Dask")
+    from dask.system import CPU_COUNT
+
+    if workers is not None:
+        check_count(workers, "workers")
+    devices = _gpus({str(run.parameters.get("device", "cpu")) for run in runs})
+    count = min(workers or len(devices) or CPU_COUNT, len(runs))
+    threads = os.environ.get("OMP_NUM_THREADS") or str(max(1, CPU_COUNT // count))
+    gpus = [{"CUDA_VISIBLE_DEVICES": devices[worker % len(devices)]} if devices else {} for worker in range(count)]
+    return [{"OMP_NUM_THREADS": threads, **variables} for variables in gpus]
+
+
+def _gpus(wanted: set[str]) -> list[str]:
+    """Return the names of the GPUs in CUDA_VISIBLE_DEVICES; none if no run wants one."""
+    if wanted <= {"cpu"}:
+        return []
+    numbered = sorted(name for name in wanted if ":" in name)
+    if numbered:
+        raise ValueError(
+            f"device must be 'cuda' or 'auto' in a sweep, which gives each worker its GPU, got {numbered[0]!r} "
+            "(to use some GPUs only, set CUDA_VISIBLE_DEVICES=0,2 before it)"
+        )
+    import torch
+
+    count = torch.cuda.device_count()
+    if not count and "auto" not in wanted:
+        raise ValueError(
+            f"device must be available, got {min(wanted - {'cpu'})!r} (torch finds no GPU here: use 'cpu' or 'auto')"
+        )
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return named.split(",")[:count] if named else [str(number) for number in range(count)]
+
+
+@contextmanager
+def _client(
+    runs: list[Run], scheduler: str | None, workers: int | None, resources: Mapping[str, float]
+) -> Iterator[Any]:
+    """Connect to a scheduler, or start one process of this machine for each environment; they end with the block."""
+    if scheduler is not None:
+        with cluster_client(scheduler, resources) as client:
+            yield client
+        return
+    environments = local_environments(runs, workers)
+    import dask
+    import distributed
+
+    private = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1", "protocol": "tcp://"}
+    worker = {**private, "nthreads": 1, "memory_limit": None, "silence_logs": logging.CRITICAL}
+    nannies = {n: {"cls": distributed.Nanny, "options": {**worker, "env": env}} for n, env in enumerate(environments)}
+    of_scheduler = {"cls": distributed.Scheduler, "options": private}
+    settings = {"distributed.worker.profile.enabled": False, "distributed.scheduler.allowed-failures": 1}
+    with (
+        dask.config.set(settings),
+        distributed.SpecCluster(nannies, of_scheduler, silence_logs=logging.CRITICAL) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        try:
+            yield client
+        except BaseException:  # Ctrl-C: the workers end, and then their kernels
+            with _no_kernel_left():
+                cluster.close()
+            raise
+
+
+@contextmanager
+def _no_kernel_left() -> Iterator[None]:
+    """End the kernels below this process with the block, because they would write to the next run's folder."""
+    import psutil
+
+    kernels = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):  # it has gone
+            if "ipykernel_launcher" in process.cmdline():
+                kernels.append(process)
+    yield
+    for kernel in kernels:
+        with suppress(psutil.NoSuchProcess):
+            kernel.kill()
+    psutil.wait_procs(kernels, timeout=5)
+
+
+async def _greet(scheduler: str) -> None:
+    """Connect to a scheduler and leave, because a Client waits for ever where something else than Dask has the port."""
+    from distributed import Security
+    from distributed.comm.core import connect
+
+    settings = Security().get_connection_args("client")
+    comm = await asyncio.wait_for(connect(scheduler, timeout=ANSWER, **settings), ANSWER + 1)
+    await comm.close()
+
+
+@contextmanager
+def cluster_client(scheduler: str, resources: Mapping[str, float]) -> Iterator[Any]:
+    """Connect to a cluster; ConnectionError if none answers, a warning if no worker offers the resources so far."""
+    distributed = needed("distributed", "sweeps run on Dask")
+    try:
+        with ThreadPoolExecutor(1) as thread:  # a notebook has a loop of its own in this thread
+            thread.submit(asyncio.run, _greet(scheduler)).result()
+    except (OSError, ValueError, TimeoutError, asyncio.TimeoutError) as error:
+        raise ConnectionError(
+            f"scheduler must be the address of a Dask scheduler that runs, got {scheduler!r}: none answered within "
+            f"{ANSWER:g} s ({error or 'timed out'}); start one with `dask scheduler`, or leave it out for this machine"
+        ) from None
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # our own messages say what went wrong
+    with distributed.Client(scheduler, timeout=ANSWER) as client:
+        offers = [worker.get("resources", {}) for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
+        if not any(all(offer.get(name, 0) >= least for name, least in resources.items()) for offer in offers):
+            wanted = f" with {', '.join(f'{name}={least:g}' for name, least in resources.items())}" if resources else ""
+            warnings.warn(f"{scheduler} has no worker{wanted} yet; the runs wait for one", stacklevel=1)
+        yield client
+
+
+def parse_resources(texts: Iterable[str]) -> dict[str, float]:
+    """Read ``NAME=NUMBER``, such as ``GPU=1``, from the command line; ValueError for any other text."""
+    resources = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        try:
+            resources[name] = float(number)
+        except ValueError:
+            raise ValueError(f"--resources must be followed by NAME=NUMBER, got {text!r} (such as GPU=1)") from None
+    return resources

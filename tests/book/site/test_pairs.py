@@ -123,7 +123,7 @@ def test_a_change_makes_stale_only_what_shows_it():
     def stale(*changed: str) -> set[str]:
         return {name for name, made_from in files.items() if made_from & {*changed}}
 
-    assert stale("lab/rankedu_lab/runs/clusters.py", "lab/rankedu_lab/datasets/voc.py") == set()
+    assert stale("lab/rankedu_lab/runs/sweeps.py", "lab/rankedu_lab/datasets/voc.py") == set()
     assert stale("rankedu/losses/happier.py") == {"15_baselines"}
     assert stale(*BATCH_SIZE) == {"05_minibatch_bias"}
 

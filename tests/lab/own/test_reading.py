@@ -305,7 +305,7 @@ def test_a_table_is_read_line_by_line_and_a_picture_counts_once(tmp_path):
         assert classes(found) == {*"abcd"} and len(found.rows) == 12 and note in " ".join(found.notes)
 
 
-def test_a_picture_is_decoded_once_and_views_are_windows_of_what_is_kept(tmp_path, monkeypatch, capsys):
+def test_a_picture_is_decoded_once_and_views_are_windows_of_what_is_kept(tmp_path, monkeypatch):
     fill(tmp_path, *"abcd")
     opened = []
     monkeypatch.setattr(pictures, "opened", lambda *a, of=pictures.opened, **b: opened.append(a) or of(*a, **b))
@@ -322,9 +322,6 @@ def test_a_picture_is_decoded_once_and_views_are_windows_of_what_is_kept(tmp_pat
     assert torch.equal(side.load(0), normalise(side.pixels[side.at[0]][:, 1:17, 1:17]))
     row = side.rows[0]
     assert torch.equal(own.load_picture(tmp_path / row.file, size=16), side.load(0))
-    monkeypatch.setattr(pictures.time, "perf_counter", iter(range(0, 10**6, 60)).__next__)
-    own.read(tmp_path, size=16)
-    assert capsys.readouterr().err == "reading 12 pictures takes about 12 minutes\n"
 
 
 def test_pictures_that_memory_cannot_hold_are_refused_with_a_remedy(tmp_path, monkeypatch):

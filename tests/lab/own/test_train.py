@@ -73,7 +73,7 @@ def test_a_folder_becomes_a_card_that_says_what_the_files_say(folder, monkeypatc
     assert f"| trained | {found['recall_at_1']:.3f} (" in card and "untrained network" in card and "| pixels |" in card
     rows = list(csv.DictReader((out / "queries.csv").open(encoding="utf-8")))
     assert np.isclose(np.mean([float(row["mAP"]) for row in rows]), found["average_precision"], atol=1e-4)
-    assert "| grey pixels, PCA |" in card and "training takes less than 10 seconds" in done.stderr
+    assert "| grey pixels, PCA |" in card
     code, known = re.search(r"```python\n(.*?)```", card, re.DOTALL)[1], {}
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))  # it runs as printed, from any folder
     exec(code, known)

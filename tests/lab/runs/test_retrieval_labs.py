@@ -13,8 +13,6 @@ from rankedu_lab.experiments._minibatches import batch_metrics
 from rankedu_lab.experiments.retrieval_data import Data
 from rankedu_lab.methods import METHODS, make_loss, parse_settings
 from rankedu_lab.runs import Record, keep_runs, tabulate
-from rankedu_lab.runs import code as codes
-from rankedu_lab.runs.selection import admit, of_one_code
 
 PATHS = torch.tensor([[i // 8, 10 + i // 4, 100 + 2 * (i // 2)] for i in range(16)])  # ids with gaps
 SMALL = {"steps": 6, "batch_size": 16, "dim": 8}
@@ -101,46 +99,14 @@ def test_every_method_gives_a_gradient_whatever_the_class_ids(refused):
     refused([(lambda: known(torch.randn(2, 5), torch.tensor([100, 7])), ValueError, strange)])
 
 
-def test_a_run_knows_its_code_by_what_it_imports(tmp_path, monkeypatch):
-    package = tmp_path / "rankedu"
-    package.mkdir()
-    files = {"a": "from rankedu import b\n", "b": "def f():\n    '''Said.'''\n    return 1\n", "c": "x = 1\n"}
-
-    def hashed(**changed):
-        for name, text in {**files, **changed}.items():
-            (package / f"{name}.py").write_text(text, encoding="utf-8")
-        for kept in (codes.code_hash, codes._counted, codes._imported_by):
-            kept.cache_clear()
-        return codes.code_hash("rankedu.a")
-
-    monkeypatch.setattr(codes, "PACKAGES", {"rankedu": tmp_path})
-    first = hashed()
-    assert hashed(b="def f():  # why\n    '''Other words.'''\n    return 1\n") == first == hashed(c="x = 2\n")
-    assert hashed(b="def f():\n    return 2\n") != first != hashed(a="from rankedu import b, c\n")
-    (package / "part").mkdir()
-    (package / "part" / "c.py").touch()
-    assert codes._many(["rankedu.", None, ".c"]) == {"rankedu.part.c"}, "f'rankedu.{name}.c'"
-    (style := package / "page.css").write_text("a {", encoding="utf-8")
-    other = codes.hashed([style])
-    style.write_text("b {", encoding="utf-8")
-    codes._counted.cache_clear()
-    assert codes.hashed([style]) != other, "of what is no Python all counts"
-    with pytest.raises(ValueError, match=r"module must be of rankedu, got 'rankedu\.d'"):
-        codes.code_hash("rankedu.d")
-    codes.code_hash.cache_clear()
-
-
 ABOUT = {"preset": None, "seconds": 1.0, "machine": {}, "versions": {}, "git": None, "started": "1"}
 RECORD = Record("lab", "a", parameters={"salt": "x"}, metrics={"R@1": 0.5}, **ABOUT, evidence={"code": "1"})
 
 
-def test_a_record_of_other_code_never_enters_a_table(tmp_path):
-    other = replace(RECORD, run="b", evidence={"code": "2"}, metrics={"R@1": 0.75}, started="2")
-    old = replace(RECORD, run="c", evidence={}, parameters={"salt": "y"})
-    kept, left_out = of_one_code([RECORD, other, old])
-    assert kept == [other, old] and left_out == ["lab/a: has code '1' and not '2'"]
+def test_a_table_of_runs_of_several_versions_of_the_code_says_so(tmp_path):
+    other = replace(RECORD, run="b", parameters={"salt": "y"}, evidence={"code": "2"})
     keep_runs([RECORD, other], tmp_path / "kept.jsonl")
-    made = tabulate([tmp_path / "kept.jsonl"])
-    assert "0.750" in made.text and "0.500" not in made.text and made.skipped == left_out
-    said = ["lab/a: has salt 'x' and not 'y', code '1' and not None"]
-    assert admit([RECORD, old], salt="y", code=None) == ([old], said)
+    [warning] = tabulate([tmp_path / "kept.jsonl"]).skipped
+    assert warning == "nothing of lab, but its runs were made by 2 versions of the code"
+    keep_runs([replace(other, evidence={"code": "1"})], tmp_path / "kept.jsonl")
+    assert tabulate([tmp_path / "kept.jsonl"]).skipped == []

@@ -9,8 +9,8 @@ import pytest
 import torch
 from nbclient.exceptions import DeadKernelError
 
-from rankedu_lab.runs import LabError, find_labs, load_result, locks, plan, read_parameters, run_lab, save_result
-from rankedu_lab.runs.locks import is_locked, lock_run
+from rankedu_lab.runs import LabError, find_labs, load_result, plan, read_parameters, run_lab, runner, save_result
+from rankedu_lab.runs.runner import is_locked, lock_run
 
 QUIETLY = {"progress": False}
 GOOD = {"lab": "tiny", "parameters": {"n": 3}, "metrics": {"a": 1, "b": {"c": 0.5, "d": None}}}
@@ -81,7 +81,7 @@ def test_a_second_attempt_may_go_well_and_force_runs_again(where, manifest, monk
 
 def test_a_run_is_left_to_whoever_holds_its_lock(where, monkeypatch):
     run, found, waits = plan("tiny", **where), [], threading.Event()
-    monkeypatch.setattr(locks.warnings, "warn", lambda message, **_: waits.set() if "waiting" in message else None)
+    monkeypatch.setattr(runner.warnings, "warn", lambda message, **_: waits.set() if "waiting" in message else None)
     thread = threading.Thread(target=lambda: found.append(run_lab("tiny", **where, **QUIETLY)))
     with lock_run(run.folder):
         assert is_locked(run.folder) and not is_locked(run.folder.with_name("another"))
@@ -98,7 +98,7 @@ def test_a_folder_is_of_one_content_and_its_run_whole_or_does_not_count(where):
     def folder(**options):
         return plan("tiny", **where, **options).folder
 
-    run, known = plan("tiny", **where), "rankedu_lab.experiments.sodeep"
+    run = plan("tiny", **where)
     manifest, result = run.folder / "manifest.json", run.folder / "result.json"
     assert run.folder == folder(parameters={"n": 3}) == folder(assignments=["lr=0.5"])
     others = folder(parameters={"n": 4}), folder(preset="fast"), folder(parameters={"kinds": ["b"]})
@@ -111,7 +111,7 @@ def test_a_folder_is_of_one_content_and_its_run_whole_or_does_not_count(where):
         path.unlink() if text is None else path.write_text(text)
         assert run.finished() is None, (path, text)
     manifest.write_text('{"status": "completed"}')
-    save_result({**GOOD, "evidence": {"module": known, "code": "another"}}, folder=run.folder)
+    save_result({**GOOD, "evidence": {"code": "another"}}, folder=run.folder)
     assert run.finished() is None
     book = nbformat.read(where["labs"] / "tiny.ipynb", 4)
     book.cells[1].outputs = [nbformat.v4.new_output("stream", text="hello")]

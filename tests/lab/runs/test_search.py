@@ -1,6 +1,5 @@
 """Searches: equal for all methods, on the validation split alone, and to be gone on with."""
 
-import json
 import math
 import re
 from dataclasses import replace
@@ -44,7 +43,7 @@ def try_out(where, space=SPACE, **more):
 
 
 def test_the_trials_fill_the_space_evenly_and_the_command_tells_the_best(where, done):
-    found = try_out(where, trials=16, preset="fast", timeout=5, workers=2)
+    found = try_out(where, trials=16, preset="fast", how={"timeout": 5, "workers": 2})
     logs = sorted(math.log10(trial.point["lr"]) for trial in found.trials)
     assert [math.floor(8 * (value + 3)) for value in logs] == list(range(16)), "one in each sixteenth of two decades"
     values = [trial.value for trial in found.trials]
@@ -57,27 +56,39 @@ def test_the_trials_fill_the_space_evenly_and_the_command_tells_the_best(where, 
 
 
 def test_the_spread_tells_how_much_hangs_on_the_settings():
-    trials = [Trial({}, {}, value, "a") for value in (0.5, None, 0.1, 0.4, 0.2, 0.3, None)]
+    trials = [Trial({}, value) for value in (0.5, None, 0.1, 0.4, 0.2, 0.3, None)]
     expected = {"best": 0.5, "upper quartile": 0.4, "median": 0.3, "worst": 0.1, "failed": 2}
     assert Search("tiny", "score", trials).spread() == expected
     assert Search("tiny", "score", trials[:2]).spread() == dict.fromkeys(expected, 0.5) | {"failed": 1}
     assert Search("tiny", "score", trials[1:2]).spread() == {"failed": 1}
-    two = Search("tiny", "score", [Trial({}, {}, value, "a") for value in (0.0, 0.4)])
+    two = Search("tiny", "score", [Trial({}, value) for value in (0.0, 0.4)])
     assert two.spread()["upper quartile"] == pytest.approx(0.3) and two.best.value == 0.4
 
 
-def test_the_same_call_goes_on_and_more_trials_are_added(where, done):
+def test_the_same_call_continues_and_more_trials_are_added(where, done):
     few, more = (try_out(where, trials=trials) for trials in (3, 6))
-    assert more.trials[:3] == few.trials and len({trial.run for trial in more.trials}) == 6
-    assert try_out(where, trials=6) == more
-    failed = {trial.run for trial in few.trials if trial.value is None}
-    assert len(done[1][0]) == 6 - len(failed), "what failed is not tried again"
-    assert len(try_out(where, trials=3).trials) == 3
-    [kept] = (where["runs"] / "searches").glob("*.json")
-    assert len(json.loads(kept.read_text(encoding="utf-8"))["trials"]) == 3
+    assert more.trials[:3] == few.trials and len({trial.point["lr"] for trial in more.trials}) == 6
+    assert try_out(where, trials=6) == more == try_out(where, trials=3)
+    assert [len(asked) for asked, _ in done] == [3, 3, 0, 0], "what is finished, or failed, is not tried again"
+    [kept] = (where["runs"] / "searches").iterdir()
     other = try_out(where, {"lr": Between(1e-3, 2e-1, log=True)}, trials=2)
     assert other.trials[0].point != few.trials[0].point
-    assert len([*kept.parent.glob("*.json")]) == 2, "another space is another search"
+    assert len([*kept.parent.iterdir()]) == 2, "another space is another search"
+
+
+def test_a_search_that_is_interrupted_continues_with_the_points_that_were_drawn(where, done, monkeypatch):
+    whole, run_all = try_out(where, trials=4, parameters={"n": 4}), searches.run_all
+    points = [given["lr"] for given in done[0][0]]
+
+    def stopped(planned, preset):
+        assert [run.parameters["lr"] for run in planned] == points
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(searches, "run_all", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        try_out(where, trials=4)
+    monkeypatch.setattr(searches, "run_all", run_all)
+    assert try_out(where, trials=4).trials == whole.trials
 
 
 def test_nothing_but_the_validation_split_chooses_and_bad_input_is_named(where, done, tmp_path, refused):
@@ -87,7 +98,7 @@ def test_nothing_but_the_validation_split_chooses_and_bad_input_is_named(where, 
     assert not done and not where["runs"].exists()
     unknown = r"metric 'scor' is unknown \(did you mean 'score'\?\); there are: score"
     narrow, failing = {"lr": Between(0.001, 0.01)}, {"lr": Between(0.06, 0.1)}
-    none = Search("tiny", "score", [Trial({}, {}, None, "a")])
+    none = Search("tiny", "score", [Trial({}, None)])
     rows = (
         (lambda: try_out(where, trials=0), "trials must be >= 1, got 0"),
         (lambda: try_out(where, narrow, trials=2, metric="scor"), unknown),

@@ -17,10 +17,9 @@ from jupyter_core.utils import ensure_event_loop
 from typer.testing import CliRunner
 
 from rankedu.cli import app
-from rankedu_lab.runs import clusters, plan, plan_sweep, read_parameters, run_state, save_result, sweep, sweeps
-from rankedu_lab.runs.clusters import local_environments, parse_resources
-from rankedu_lab.runs.locks import lock_run
-from rankedu_lab.runs.sweep_plan import expand, parse_grid
+from rankedu_lab.runs import plan, plan_sweep, read_parameters, save_result, sweep, sweeps
+from rankedu_lab.runs.runner import lock_run
+from rankedu_lab.runs.sweeps import expand, local_environments, parse_grid, parse_resources
 
 run = CliRunner().invoke
 
@@ -65,7 +64,7 @@ def test_on_any_cluster_runs_keep_apart_and_failures_are_tried_twice_and_listed(
     bad, good = plan_sweep("tiny", points, seeds=1, preset="fast", **where)
     assert done.exit_code == 1 and "1 of 2 runs failed" in done.output and "Traceback" not in done.output
     assert str(bad.notebook) in done.output and "ZeroDivisionError: of its own making" in done.output
-    assert starts(bad) == "||" and run_state(bad) == "failed" and bad.notebook.exists()
+    assert starts(bad) == "||" and bad.state() == "failed" and bad.notebook.exists()
     assert starts(good) == "|" and good.skipped and good.result["metrics"] == {"value": 6.0}
     assert manifest(good.folder)["preset"] == "fast" and manifest(good.folder)["parameters"] == good.parameters
 
@@ -86,7 +85,7 @@ def test_a_sweep_that_is_stopped_goes_on_and_leaves_no_kernel(where, tmp_path, m
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt, match="stopped with 1 of 2 runs done"):
         sweep("tiny", **point, **where, timeout=60)
-    assert run_state(second) == "interrupted" and not at_work_in(second.folder)
+    assert second.state() == "interrupted" and not at_work_in(second.folder)
 
     gate.touch()
     last, none = (run(app, command) for _ in range(2))
@@ -108,7 +107,7 @@ def test_a_run_that_is_killed_leaves_neither_lock_nor_kernel_and_is_run_again(wh
     killed.kill()
     assert killed.wait() == -signal.SIGKILL
     until("its kernel has ended", lambda: not at_work_in(planned.folder))
-    assert run_state(planned) == "interrupted"
+    assert planned.state() == "interrupted"
     gate.touch()
     again = run(app, command)
     assert again.exit_code == 0 and starts(planned) == "||" and manifest(planned.folder)["status"] == "completed"
@@ -132,11 +131,11 @@ def at_work_in(folder):
 
 def test_a_scheduler_or_a_lab_that_is_not_there_is_not_waited_for(where, monkeypatch, refused):
     (planned,) = plan_sweep("tiny", seeds=1, **where)
-    refused([(lambda: sweeps.do_run(planned, None, 60), FileNotFoundError, r"no .*\.locks: it must be on a file sys")])
-    (where["runs"] / ".locks").mkdir(parents=True)
+    refused([(lambda: sweeps.do_run(planned, None, 60), FileNotFoundError, r"no .*runs: it must be on a file system")])
+    where["runs"].mkdir()
     other = replace(planned, parameters=planned.parameters | {"n": 4})
     refused([(lambda: sweeps.do_run(other, None, 60), ValueError, "lab 'tiny' has changed since the sweep began")])
-    monkeypatch.setattr(clusters, "ANSWER", 0.3)
+    monkeypatch.setattr(sweeps, "ANSWER", 0.3)
     message = "scheduler must be the address of a Dask scheduler that runs, got"
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -164,10 +163,10 @@ def test_a_dry_run_tells_how_far_each_run_is(where, monkeypatch):
         entry.folder.mkdir(parents=True)
         (entry.folder / "manifest.json").write_text(json.dumps({"status": status}))
     with lock_run(planned[1].folder):
-        states = [run_state(entry) for entry in planned]
+        states = [entry.state() for entry in planned]
         done = run(app, ["sweep", "tiny", *options(where), "--grid", "n=1,2,3,4,5", "--seeds", "1", "--dry-run"])
     assert states == ["new", "running", "interrupted", "timed out", "damaged"]
-    assert run_state(replace(planned[0], skipped=True)) == "done"
+    assert replace(planned[0], skipped=True).state() == "done"
     lines = [f"{planned[0].folder.name}  new          n=1", f"{planned[1].folder.name}  running      n=2"]
     assert done.stdout.splitlines()[:2] == lines and done.stdout.splitlines()[-1] == "0 of 5 runs are done"
 

@@ -13,10 +13,8 @@ from typer.testing import CliRunner
 from rankedu.cli import app
 from rankedu_lab.runs import Record, Value, collect_runs, keep_runs, save_result, summarise
 from rankedu_lab.runs.folders import find_records
-from rankedu_lab.runs.records import flatten
-from rankedu_lab.runs.selection import chosen, metric_names
-from rankedu_lab.runs.summaries import best
-from rankedu_lab.runs.tables import render
+from rankedu_lab.runs.records import chosen, flatten
+from rankedu_lab.runs.tables import best, metric_names, render
 
 ABOUT = {"preset": None, "machine": {"device": "CPU"}, "versions": {}, "git": None, "seconds": 2.0}
 

@@ -4,8 +4,6 @@ import hashlib
 import io
 import math
 import os
-import sys
-import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,7 +16,7 @@ from torch import Tensor
 from rankedu_lab.datasets.files import UNREADABLE
 from rankedu_lab.datasets.transforms import KEPT, normalise
 
-__all__ = ["Found", "forecast", "keep", "load_picture", "opened", "window"]
+__all__ = ["Found", "keep", "load_picture", "opened", "window"]
 
 #: Formats of pictures; Pillow also knows some of videos, tables and pages.
 FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "JPEG2000", "PCX", "PNG", "PPM", "PSD", "QOI", "TGA", "TIFF", "WEBP")
@@ -178,30 +176,15 @@ def keep(
         small = hashlib.sha256(pixels[at].numpy().tobytes()).hexdigest()
         return Found(hashlib.sha256(content).hexdigest(), small, remarks)
 
-    order, began, said = np.random.default_rng(0).permutation(len(files)).tolist(), time.perf_counter(), not progress
-    found = dict[int, Found | str]()
     pool = ThreadPoolExecutor(os.cpu_count())
     try:
-        shown = tqdm(order, desc="reading", unit="picture", disable=None if progress else True, delay=2)
-        for at, made in zip(shown, pool.map(make, order), strict=True):
-            found[at], passed = made, time.perf_counter() - began
-            if not said and len(found) >= 8 and passed > 1:  # files come by chance, so these are like the others
-                said = True
-                print(
-                    f"reading {len(files):,} pictures takes {forecast(passed / len(found) * len(files))}",
-                    file=sys.stderr,
-                )
+        hidden = None if progress else True
+        found = list(
+            tqdm(pool.map(make, range(len(files))), "reading", len(files), unit="picture", disable=hidden, delay=2)
+        )
     finally:
         pool.shutdown(cancel_futures=True)
-    return pixels, [found[at] for at in range(len(files))]
-
-
-def forecast(seconds: float) -> str:
-    """Say a duration roughly, because it is only a forecast."""
-    for unit, length, least in (("hours", 3600, 2), ("minutes", 60, 2), ("seconds", 1, 10)):
-        if seconds >= least * length:
-            return f"about {float(f'{seconds / length:.2g}'):.0f} {unit}"
-    return "less than 10 seconds"
+    return pixels, found
 
 
 def remarked(found: Mapping[str, Found]) -> list[str]:

@@ -5,12 +5,10 @@ import io
 import json
 import shutil
 import sys
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,7 +24,6 @@ from rankedu.files import written
 from rankedu_lab.datasets.cache import cached_arrays
 from rankedu_lab.experiments._experiment import start_note
 from rankedu_lab.experiments.own.judging import baselines, card, collapsed, curves, per_query, queries, table
-from rankedu_lab.experiments.own.pictures import forecast
 from rankedu_lab.experiments.own.reading import OwnPictures, Read
 from rankedu_lab.methods import find_method, make_loss, parse_settings
 from rankedu_lab.models.build import build, weights_hash
@@ -159,7 +156,7 @@ def train(
     notes = [*data.notes, *start_note(net, chosen)]
     notes += [f"{few} training classes have fewer than {chosen['per_class']} pictures and train nothing"] * bool(few)
     net = net.to(on)
-    trained, inputs, made = _before(net, (fit, test), loss, chosen, f"{data.digest[:16]}-{start}", progress)
+    trained, inputs, made = _before(net, (fit, test), chosen, f"{data.digest[:16]}-{start}")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         history = _trained(trained, inputs, loss, chosen, folder / "state", progress)
@@ -183,21 +180,15 @@ def train(
 
 
 def _before(
-    net: Any, inputs: tuple[Any, ...], loss: Any, chosen: Mapping[str, Any], key: str, progress: bool
+    net: Any, inputs: tuple[Any, ...], chosen: Mapping[str, Any], key: str
 ) -> tuple[Any, tuple[Any, ...], dict[str, Tensor]]:
-    """Return what is trained and on what, and the test as embedded before training; say how long training will take."""
-    began, found = "untrained network" if net.pretrained == "random" else "network at first", baselines(*inputs)
-    clock = time.perf_counter()
+    """Return what is trained and on what, and the embeddings of the test before training."""
+    found = baselines(*inputs)
     if chosen["frozen"]:
-        began, trained, inputs = "frozen features", net.embed, _features(net, inputs, key)
-        first, clock = inputs[1].features, time.perf_counter()
-    else:
-        trained, first = net, embed(net, inputs[1]).cpu()
-    if progress:
-        evaluations = chosen["steps"] // max(1, chosen["steps"] // 10) + 1
-        spent = evaluations * (time.perf_counter() - clock) + _seconds(trained, inputs[0], loss, chosen)
-        print(f"training takes {forecast(spent)}", file=sys.stderr, flush=True)
-    return trained, inputs, {began: first, **found}
+        inputs = _features(net, inputs, key)
+        return net.embed, inputs, {"frozen features": inputs[1].features, **found}
+    began = "untrained network" if net.pretrained == "random" else "network at first"
+    return net, inputs, {began: embed(net, inputs[1]).cpu(), **found}
 
 
 def _network(chosen: Mapping[str, Any]) -> tuple[Any, str]:
@@ -228,16 +219,6 @@ def _begun(folder: Path, known: Mapping[str, Any]) -> bool:
             message = f"with {name}={then.get(name)!r}, got {value!r}"
             raise ValueError(f"{folder} is of another run, {message} (name another folder with --out)")
     return (folder / "card.md").is_file()
-
-
-def _seconds(trained: Any, inputs: Any, loss: Any, chosen: Mapping[str, Any]) -> float:
-    """Estimate the time of all steps from two smaller steps with copies."""
-    part = min(chosen["batch_size"], 8 * chosen["per_class"])
-    with torch.random.fork_rng(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        settings = {"per_class": chosen["per_class"], "lr": chosen["lr"], "progress": False}
-        history = train_by(*deepcopy((trained,)), inputs, deepcopy(loss), steps=2, batch_size=part, **settings)
-    return history.seconds / 2 * chosen["steps"] * chosen["batch_size"] / part
 
 
 def _trained(trained: Any, inputs: Any, loss: Any, chosen: Mapping[str, Any], state: Path, progress: bool) -> History:

@@ -1,64 +1,58 @@
-"""What the lab `speed` does: rank losses against their own formulas, other libraries, and the work nobody can avoid.
+"""The lab `speed`: our losses beside Algorithm 1 as printed, other libraries, and bounds on the work.
 
-RaMBO's Table 6 (one list of up to 10⁸ scores), Smooth-AP's Table S2 (a loss beside the network), and batches of
-embeddings. `contestants` is who is timed, `timing` how, and `tables` makes tables of the rows.
+It times one list of up to 10⁸ scores (RaMBO's Table 6), a loss beside the network (Smooth-AP's Table S2), and batches
+of embeddings. `contestants` makes what is timed, `timing` times it, and `tables` makes tables of the rows.
 """
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 
 from rankedu.checks import check_choice
 from rankedu_lab.experiments.speed import contestants, tables
-from rankedu_lab.experiments.speed.contestants import LIMIT, OURS, PML, PRODUCT, VALUE, WRITTEN, List
+from rankedu_lab.experiments.speed.contestants import OURS, WRITTEN
 from rankedu_lab.experiments.speed.published import PRINTED
 from rankedu_lab.experiments.speed.tables import table
-from rankedu_lab.experiments.speed.timing import Limits, Name, Row, free_memory, processor, race
+from rankedu_lab.experiments.speed.timing import Limits, Row, free_memory, processor, race
 from rankedu_lab.runs.parameters import defaults_of
 
 __all__ = ["DEFAULTS", "PARTS", "PRINTED", "Speed", "run", "table"]
 
 
 def long_lists(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
-    """AP and recall of lists beside their formulas and the limits."""
-    share, seed = chosen["share"], chosen["seed"]
-    losses: list[Name] = [(work, who) for work in ("AP", "recall") for who in (OURS, WRITTEN)]
-    sorts = ("one np.sort", "two np.argsort") if device == "cpu" else ("two torch.argsort",)
-    names = [*losses, *((LIMIT, who) for who in ("one copy", "one torch.sort", *sorts))]
-    works = lambda n: List(n, share, seed, device).works(names)  # noqa: E731
+    """Time AP and recall of lists beside Algorithm 1 and the bounds."""
+    works = partial(contestants.on_list, share=chosen["share"], seed=chosen["seed"], device=device)
     return race(chosen["lengths"], works, limits, lambda name, n: 60.0 * n if name[1] == WRITTEN else 20.0 * n)
 
 
 def beside_backbone(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
-    """A network on a batch of pictures, and each loss of Table S2, with its settings, on a batch of embeddings."""
+    """Time a network on a batch of pictures, and each loss of Table S2, with its settings, on a batch of embeddings."""
     size, dim, seed = chosen["batch"], chosen["dim"], chosen["seed"]
-    batch = contestants.Batch(size, chosen["per_class"], dim, seed, device, lam=4.0, bins=20)
+    on_batch = contestants.on_batch(size, chosen["per_class"], dim, seed, device, lam=4.0, bins=20)
     network = contestants.network(
         chosen["model"], dim, size, chosen["chunk"], device, pixels=chosen["image_size"], seed=seed
     )
     works = {("backbone", chosen["model"]): network}
     for title, loss in {"Blackbox AP": "RaMBO AP", "FastAP": "FastAP", "Smooth-AP": "Smooth-AP"}.items():
-        works |= {(title, who): work for (_, who), work in batch.works([(loss, OURS), (loss, WRITTEN)]).items()}
+        works |= {(title, who): on_batch[loss, who] for who in (OURS, WRITTEN) if (loss, who) in on_batch}
     return race([size], lambda _: works, limits)
 
 
 def batches(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
-    """All losses of a batch, ours and others', and average precision alone, at every batch size."""
-    peers: list[Name] = [("Smooth-AP", PML), ("FastAP", PML), (VALUE, OURS), (VALUE, "torchmetrics")]
-    names = [(LIMIT, PRODUCT), *((loss, who) for loss in contestants.LOSSES for who in (OURS, WRITTEN)), *peers]
-    names += [(VALUE, "scikit-learn")] if device == "cpu" else []
+    """Time all losses of a batch, ours and others', and average precision without a gradient, at every batch size."""
     setting = (chosen["per_class"], chosen["dim"], chosen["seed"], device)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the other libraries
-        sizes = chosen["batch_sizes"]
-        works = lambda size: contestants.Batch(size, *setting).works(names)  # noqa: E731
-        return race(sizes, works, limits, contestants.needed)
+        return race(
+            chosen["batch_sizes"], lambda size: contestants.on_batch(size, *setting), limits, contestants.needed
+        )
 
 
-#: What can be measured, in the order in which it is.
+#: The parts of the lab, in the order in which they are measured.
 PARTS: dict[str, Callable[[Mapping[str, Any], Limits, str], list[Row]]] = {
     "long lists": long_lists,
     "backbone": beside_backbone,
@@ -66,33 +60,33 @@ PARTS: dict[str, Callable[[Mapping[str, Any], Limits, str], list[Row]]] = {
 }
 #: Every parameter of the lab.
 DEFAULTS = defaults_of("speed")
-#: Of the memory that is free, how much may be used.
+#: The part of the free memory that may be used.
 SHARE = 0.8
 
 
 @dataclass(frozen=True)
 class Speed:
-    """What was measured: rows, as `tables` reads them, with a ``note`` where something was not; and on what machine."""
+    """The measurements: rows, as `tables` reads them, with a ``note`` where one is missing; and the machine."""
 
     rows: list[Row]
     machine: dict[str, Any]
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """All numbers, nested by device, part, what was done, who did it, and size."""
+        """All numbers, nested by device, part, work, contestant and size."""
         return tables.metrics_of(self.rows)
 
     def of(self, part: str, device: str = "cpu") -> list[Row]:
-        """The rows of one part on one device."""
+        """Return the rows of one part on one device."""
         return [row for row in self.rows if (row["part"], row["device"]) == (part, device)]
 
     def devices(self, part: str) -> list[str]:
-        """Where a part was measured, at least some of it."""
+        """Return the devices on which at least some of a part was timed."""
         timed = (row["device"] for row in self.rows if row["part"] == part and row.get("seconds") is not None)
         return list(dict.fromkeys(timed))
 
     def notes(self) -> list[str]:
-        """Why something was not measured, a line each."""
+        """Say why something was not timed, a line each."""
         lines = []
         for row in [row for row in self.rows if row.get("note")]:
             what = ", ".join(filter(None, (row["device"], row["part"], row["work"], row["contender"])))
@@ -101,16 +95,16 @@ class Speed:
         return lines
 
     def ratios(self, part: str) -> str:
-        """Our time over everybody else's, with verdicts, and how many there are of each."""
+        """Write our time over everybody else's, with verdicts, and how many there are of each."""
         found = [row for row in tables.compare(self.rows) if row["part"] == part]
         return f"{table(tables.ratio_table(found))}\n\n{tables.counts(found)}" if found else "not measured"
 
     def table(self, part: str, device: str) -> list[dict[str, str]]:
-        """Seconds: a line for each contender, a column for each size."""
+        """Lay out the seconds: a line for each contestant, a column for each size."""
         return tables.pivot(self.rows, part, device)
 
     def backbone_table(self, device: str) -> list[dict[str, str]]:
-        """Milliseconds of the network and of each loss, printed and here."""
+        """Lay out the milliseconds of the network and of each loss, printed and here."""
         return tables.beside(self.of("backbone", device))
 
 

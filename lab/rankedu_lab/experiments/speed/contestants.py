@@ -1,41 +1,35 @@
-"""Who is timed: our losses, transcriptions of the printed ones, other libraries, and the work that nobody can avoid.
+"""The contestants of the lab `speed`: our losses, Algorithm 1 as printed, other libraries, and bounds on the work.
 
-A piece of work has a name and somebody who does it. What is asked for is made, on one list of scores or one batch of
-embeddings; nothing else is.
+Each function makes a table of contestants, (the work, who does it) → a function without arguments.
 """
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import normalize
 
-from rankedu import hierarchy
 from rankedu.losses import APLoss, FastAPLoss, HAPLoss, OnEmbeddings, RecallLoss, SmoothAPLoss, SupAPLoss
 from rankedu.metrics import average_precision
-from rankedu.rankers import BlackboxRanker, SupremumRanker
-from rankedu_lab.experiments.speed import published
+from rankedu.rankers import BlackboxRanker
+from rankedu_lab.experiments.speed.published import published_ap, published_recall
 from rankedu_lab.experiments.speed.timing import Name, Work
 
 OURS, WRITTEN, PML = "ours", "transcription", "pytorch-metric-learning"
 LIMIT, PRODUCT = "limit", "matrix product with gradient"
-#: Value alone: what the other libraries have of average precision.
+#: Average precision without a gradient, as other libraries have it.
 VALUE = "AP, value alone"
-#: The contestants that compare all pairs of items for every query: memory grows with the cube of the batch.
-ALL_PAIRS = {("Smooth-AP", WRITTEN), ("SupAP", WRITTEN), ("H-AP", WRITTEN), ("Smooth-AP", PML)}
 #: The margin of all blackbox losses.
 MARGIN = 0.02
-Loss = Callable[..., Tensor]
 
 
 def step(loss: Callable[[Tensor], Tensor], start: Tensor, gradient: Tensor | None = None) -> Work:
-    """A loss of a tensor, or what has a given gradient, forward and backward; the gradient is given up at once."""
+    """Make a function that computes a loss, forward and backward, and gives up the gradient at once."""
     leaf = start.detach().requires_grad_()
 
     def forward_and_backward() -> None:
@@ -45,217 +39,145 @@ def step(loss: Callable[[Tensor], Tensor], start: Tensor, gradient: Tensor | Non
     return forward_and_backward
 
 
-@dataclass
-class List:
-    """Normal scores, and about so large a share of relevant ones, one at least."""
-
-    size: int
-    share: float = 0.01
-    seed: int = 0
-    device: str = "cpu"
-    lam: ClassVar[float] = 0.4  # for each item
-    bins: ClassVar[int] = 20
-    step: ClassVar[dict[str, Any]] = {}
-
-    def __post_init__(self) -> None:
-        how: Any = {"generator": torch.Generator(self.device).manual_seed(self.seed), "device": self.device}
-        self.scores = torch.randn(self.size, **how)
-        self.relevance = torch.rand(self.size, **how) < self.share
-        self.relevance[0] = True
-
-    def works(self, names: Iterable[Name]) -> dict[Name, Work]:
-        """What was asked for, on this list."""
-        return {name: LISTS[name](self) for name in names}
-
-    def of(self, loss: Loss) -> Work:
-        return step(lambda scores: loss(scores, self.relevance), self.scores)
+def on_list(size: int, share: float = 0.01, seed: int = 0, device: str = "cpu") -> dict[Name, Work]:
+    """Make the contestants on one list of normal scores, of which about a share is relevant."""
+    how: Any = {"generator": torch.Generator(device).manual_seed(seed), "device": device}
+    scores, relevance = torch.randn(size, **how), torch.rand(size, **how) < share
+    relevance[0] = True
+    ranker = BlackboxRanker(0.4 * size)
+    losses: dict[Name, Callable[..., Tensor]] = {
+        ("AP", OURS): APLoss(ranker, MARGIN),
+        ("AP", WRITTEN): partial(published_ap, lam=0.4 * size, margin=MARGIN),
+        ("recall", OURS): RecallLoss(ranker, MARGIN),
+        ("recall", WRITTEN): partial(published_recall, lam=0.4 * size, margin=MARGIN),
+    }
+    works = {name: step(partial(_on_relevance, loss, relevance), scores) for name, loss in losses.items()}
+    works |= {
+        (LIMIT, "one copy"): partial(torch.empty_like(scores).copy_, scores),
+        (LIMIT, "one torch.sort"): scores.sort,
+    }
+    if device != "cpu":
+        return {**works, (LIMIT, "two torch.argsort"): lambda: (scores.argsort(), scores.argsort())}
+    array = scores.numpy()
+    twice = lambda: (np.argsort(array), np.argsort(array))  # noqa: E731
+    return {**works, (LIMIT, "one np.sort"): partial(np.sort, array), (LIMIT, "two np.argsort"): twice}
 
 
-@dataclass
-class Batch:
-    """Embeddings as of a trained network, and their label paths: classes, four of them in a coarse class.
+def _on_relevance(loss: Callable[..., Tensor], relevance: Tensor, scores: Tensor) -> Tensor:
+    return loss(scores, relevance)
 
-    ``noise`` is how far members are from their centre, as a part of its length.
+
+def on_batch(
+    size: int,
+    per_class: int = 4,
+    dim: int = 512,
+    seed: int = 0,
+    device: str = "cpu",
+    *,
+    lam: float = 0.2,
+    bins: int = 10,
+) -> dict[Name, Work]:
+    """Make the contestants on a batch of embeddings, as of a trained network, with four classes per coarse class.
+
+    `lam` is for each item, on the paper's scale.
     """
+    labels = (torch.arange(size) // per_class).to(device)
+    paths = torch.stack([labels // 4, labels], dim=1)
+    draw = partial(torch.randn, generator=torch.Generator().manual_seed(seed))
+    centres = draw(int(labels[-1]) + 1, dim)[labels.cpu()]
+    embeddings = normalize(centres + 0.9 * draw(size, dim), dim=1).to(device)
+    others = ~torch.eye(size, dtype=torch.bool, device=device)
+    relevance = (labels[:, None] == labels)[others].view(size, -1)
+    ranker = BlackboxRanker(lam * size)
+    ours: dict[str, Any] = {
+        "Smooth-AP": SmoothAPLoss(),
+        "FastAP": FastAPLoss(bins),
+        "RaMBO AP": APLoss(ranker, MARGIN),
+        "RaMBO recall": RecallLoss(ranker, MARGIN),
+        "SupAP": SupAPLoss(),
+        "H-AP": HAPLoss(),
+    }
+    gradient = torch.randn(size, size, generator=torch.Generator().manual_seed(seed)).to(device)
+    works: dict[Name, Work] = {(LIMIT, PRODUCT): step(lambda leaf: leaf @ leaf.T, embeddings, gradient)}
+    for name, loss in ours.items():
+        works[name, OURS] = step(
+            partial(_on_labels, OnEmbeddings(loss), paths if name == "H-AP" else labels), embeddings
+        )
+    for name, formula in {"RaMBO AP": published_ap, "RaMBO recall": published_recall}.items():
+        works[name, WRITTEN] = step(
+            partial(_on_cosines, partial(formula, lam=lam * size, margin=MARGIN), relevance, others), embeddings
+        )
+    for name in ("Smooth-AP", "FastAP"):
+        works[name, PML] = _or_refuse(partial(_of_pml, name, bins, labels, embeddings))
+    scores = (embeddings @ embeddings.T)[others].view(size, -1)
+    works[VALUE, OURS] = lambda: average_precision(scores, relevance).mean()
+    works[VALUE, "torchmetrics"] = _or_refuse(lambda: _of_torchmetrics(scores, relevance))
+    if device == "cpu":
+        works[VALUE, "scikit-learn"] = _or_refuse(lambda: _of_scikit_learn(scores, relevance))
+    return works
 
-    size: int
-    per_class: int = 4
-    dim: int = 512
-    seed: int = 0
-    device: str = "cpu"
-    noise: float = 0.9
-    lam: float = 0.2  # for each item, on the paper's scale
-    bins: int = 10
-    step: dict[str, Any] = field(default_factory=dict)  # the setting of SupAP's
 
-    def __post_init__(self) -> None:
-        classes = torch.arange(self.size) // self.per_class
-        paths = [classes // 4, classes]
-        draw = partial(torch.randn, generator=torch.Generator().manual_seed(self.seed))
-        centres = draw(int(classes[-1]) + 1, self.dim)[classes]
-        self.embeddings = normalize(centres + self.noise * draw(self.size, self.dim), dim=1).to(self.device)
-        self.paths = torch.stack(paths, dim=1).to(self.device)
-        self.labels = self.paths[:, -1]
+def _on_labels(loss: Callable[..., Tensor], labels: Tensor, embeddings: Tensor) -> Tensor:
+    return loss(embeddings, labels)
 
-    @cached_property
-    def where(self) -> Tensor:
-        return ~torch.eye(self.size, dtype=torch.bool, device=self.device)
 
-    @cached_property
-    def relevance(self) -> Tensor:
-        return (self.labels[:, None] == self.labels) & self.where
+def _on_cosines(formula: Callable[..., Tensor], relevance: Tensor, others: Tensor, embeddings: Tensor) -> Tensor:
+    """Compute a formula of the cosines; no query ranks itself."""
+    unit = normalize(embeddings, dim=1)
+    return formula((unit @ unit.T)[others].view(relevance.shape), relevance)
 
-    @cached_property
-    def graded(self) -> Tensor:
-        return hierarchy.relevance(hierarchy.levels(self.paths), where=self.where).float()
 
-    def relevance_of(self, work: str) -> Tensor:
-        return self.graded if work == "H-AP" else self.relevance
-
-    def cosines(self, embeddings: Tensor) -> Tensor:
-        unit = normalize(embeddings, dim=1)
-        return unit @ unit.T
-
-    def of_others(self, matrix: Tensor) -> Tensor:
-        """Without the diagonal, for who knows no ``where``."""
-        return matrix[self.where].view(self.size, -1)
-
-    def works(self, names: Iterable[Name]) -> dict[Name, Work]:
-        """What was asked for, on this batch; who is not installed says so when it is called."""
-        return {name: self._work(*name) for name in names}
-
-    def _work(self, work: str, who: str) -> Work:
-        try:
-            if work == LIMIT:
-                return _product(self)
-            return VALUES[who](self) if work == VALUE else WHO[who](self, work)
-        except ImportError as error:
-            return partial(_refuse, error)
+def _or_refuse(make: Callable[[], Work]) -> Work:
+    """Make a contestant; one whose library is missing says so when it is called."""
+    try:
+        return make()
+    except ImportError as error:
+        return partial(_refuse, error)
 
 
 def _refuse(error: ImportError) -> None:
     raise error
 
 
-# --- The losses, and who makes what of them ---------------------------------------------------------------------------
-
-
-def _ranker(of: List | Batch) -> BlackboxRanker:
-    return BlackboxRanker(of.lam * of.size)
-
-
-def _blackbox(formula: Loss, of: List | Batch) -> Loss:
-    return partial(formula, lam=of.lam * of.size, margin=MARGIN)
-
-
-def _by_a_step(formula: Loss, of: List | Batch) -> Loss:
-    return partial(formula, step=SupremumRanker(**of.step).step)
-
-
-#: Each loss: ours, and the published formula, both of (scores, relevance) with the setting of a list or a batch.
-LOSSES: dict[str, tuple[Callable[[List | Batch], nn.Module], Callable[[List | Batch], Loss]]] = {
-    "Smooth-AP": (lambda of: SmoothAPLoss(), lambda of: published.published_smooth_ap),
-    "FastAP": (lambda of: FastAPLoss(of.bins), lambda of: partial(published.published_fast_ap, bins=of.bins)),
-    "RaMBO AP": (lambda of: APLoss(_ranker(of), MARGIN), partial(_blackbox, published.published_ap)),
-    "RaMBO recall": (lambda of: RecallLoss(_ranker(of), MARGIN), partial(_blackbox, published.published_recall)),
-    "SupAP": (lambda of: SupAPLoss(**of.step), partial(_by_a_step, published.published_sup_ap)),
-    "H-AP": (lambda of: HAPLoss(), partial(_by_a_step, published.published_h_ap)),
-}
-_AP, _RECALL = LOSSES["RaMBO AP"], LOSSES["RaMBO recall"]
-
-#: (what is done, who does it) → its making on a list.
-LISTS: dict[Name, Callable[[List], Work]] = {
-    ("AP", OURS): lambda one: one.of(_AP[0](one)),
-    ("AP", WRITTEN): lambda one: one.of(_AP[1](one)),
-    ("recall", OURS): lambda one: one.of(_RECALL[0](one)),
-    ("recall", WRITTEN): lambda one: one.of(_RECALL[1](one)),
-    (LIMIT, "one copy"): lambda one: partial(torch.empty_like(one.scores).copy_, one.scores),
-    (LIMIT, "one torch.sort"): lambda one: one.scores.sort,
-    (LIMIT, "one np.sort"): lambda one: partial(np.sort, one.scores.numpy()),
-    (LIMIT, "two np.argsort"): lambda one: lambda: [np.argsort(one.scores.numpy()) for _ in range(2)],
-    (LIMIT, "two torch.argsort"): lambda one: lambda: (one.scores.argsort(), one.scores.argsort()),
-}
-
-
-def _ours(batch: Batch, work: str) -> Work:
-    loss, labels = OnEmbeddings(LOSSES[work][0](batch)), batch.paths if work == "H-AP" else batch.labels
-    return step(lambda embeddings: loss(embeddings, labels), batch.embeddings)
-
-
-def _written(batch: Batch, work: str) -> Work:
-    """The formula of the cosines; no query ranks itself."""
-    formula = LOSSES[work][1](batch)
-
-    def loss(embeddings: Tensor) -> Tensor:
-        matrices = batch.cosines(embeddings), batch.relevance_of(work)
-        if work.startswith("RaMBO"):
-            return formula(*map(batch.of_others, matrices))
-        return formula(*matrices, batch.where)
-
-    return step(loss, batch.embeddings)
-
-
-def _of_pml(batch: Batch, work: str) -> Work:
+def _of_pml(name: str, bins: int, labels: Tensor, embeddings: Tensor) -> Work:
     from pytorch_metric_learning import losses
 
-    loss = losses.SmoothAPLoss(0.01) if work == "Smooth-AP" else losses.FastAPLoss(batch.bins)
-    return step(lambda embeddings: loss(embeddings, batch.labels), batch.embeddings)
+    loss = losses.SmoothAPLoss(0.01) if name == "Smooth-AP" else losses.FastAPLoss(bins)
+    return step(partial(_on_labels, loss, labels), embeddings)
 
 
-def _product(batch: Batch) -> Work:
-    """The similarities of all with all, and their gradient."""
-    gradient = torch.randn(batch.size, batch.size, generator=torch.Generator().manual_seed(batch.seed))
-    return step(lambda leaf: leaf @ leaf.T, batch.embeddings, gradient.to(batch.device))
-
-
-def _scores(batch: Batch) -> tuple[Tensor, Tensor]:
-    return batch.of_others(batch.embeddings @ batch.embeddings.T), batch.of_others(batch.relevance)
-
-
-def _value(batch: Batch) -> Work:
-    scores, relevance = _scores(batch)
-    return lambda: average_precision(scores, relevance).mean()
-
-
-def _of_torchmetrics(batch: Batch) -> Work:
+def _of_torchmetrics(scores: Tensor, relevance: Tensor) -> Work:
     from rankedu_lab.models import load_torchvision
 
     with suppress(ImportError):
-        load_torchvision("torchmetrics")  # which imports it; beside a torch for the CPU it must be helped
+        load_torchvision("torchmetrics")  # which imports it; beside a torch for the CPU it needs help
     from torchmetrics.retrieval import RetrievalMAP
 
-    scores, relevance = _scores(batch)
-    above_zero = (scores + 1).flatten()  # torchmetrics takes what is not above zero for not retrieved
-    queries = torch.arange(batch.size, device=batch.device).repeat_interleave(batch.size - 1)
+    above_zero = (scores + 1).flatten()  # torchmetrics takes a score that is not above zero for not retrieved
+    queries = torch.arange(len(scores), device=scores.device).repeat_interleave(scores.shape[1])
 
     def torchmetrics() -> Tensor:
-        metric = RetrievalMAP().to(batch.device)
+        metric = RetrievalMAP().to(scores.device)
         metric.update(above_zero, relevance.flatten(), indexes=queries)
         return metric.compute()
 
     return torchmetrics
 
 
-def _of_scikit_learn(batch: Batch) -> Work:
+def _of_scikit_learn(scores: Tensor, relevance: Tensor) -> Work:
     from sklearn.metrics import average_precision_score
 
-    arrays = [part.cpu().numpy() for part in _scores(batch)]
-    return lambda: np.mean([average_precision_score(true, found) for found, true in zip(*arrays, strict=True)])
-
-
-#: Who makes what of a loss's name.
-WHO = {OURS: _ours, WRITTEN: _written, PML: _of_pml}
-#: Who finds the mean average precision of the batch, from scores that are there, without a gradient.
-VALUES = {OURS: _value, "torchmetrics": _of_torchmetrics, "scikit-learn": _of_scikit_learn}
+    pairs = list(zip(relevance.numpy(), scores.numpy(), strict=True))
+    return lambda: np.mean([average_precision_score(*pair) for pair in pairs])
 
 
 def needed(name: Name, size: int) -> float:
-    """Return about how many bytes a contestant needs for a batch: in records of the lab, up to 27 n³ or 180 n²."""
-    return 27.0 * size**3 if name in ALL_PAIRS else 180.0 * size**2
+    """Return about how many bytes a contestant needs for a batch: with all pairs of all queries 27 n³, else 180 n²."""
+    return 27.0 * size**3 if name == ("Smooth-AP", PML) else 180.0 * size**2
 
 
 def network(name: str, dim: int, batch: int, chunk: int, device: str, *, pixels: int = 224, seed: int = 0) -> Work:
-    """A network on a batch of pictures, forward and backward, a chunk of it at a time."""
+    """Make a network on a batch of pictures, forward and backward, a chunk of it at a time."""
     from rankedu_lab.models import build
 
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():

@@ -137,7 +137,7 @@ def results(
     runs: Annotated[list[Path] | None, typer.Option(help="Folder of runs, or kept table; may be given again.")] = None,
     keep: Annotated[Path | None, typer.Option(help="Keep the runs in this table, a .jsonl, a line each.")] = None,
     lab: Annotated[str | None, typer.Option(help="Only this lab.")] = None,
-    by: Annotated[str | None, typer.Option(metavar="A,B", help="Parameters that tell the rows apart.")] = None,
+    by: Annotated[str | None, typer.Option(metavar="A,B", help="Parameters that distinguish the rows.")] = None,
     metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Columns; the first sorts the rows.")] = None,
     where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only runs with this parameter.")] = None,
 ) -> None:

@@ -1,4 +1,4 @@
-"""The ranker of SoDeep: a network that has learnt to sort lists of one length; and how much a list's order matters."""
+"""The ranker of SoDeep: a network that has learned to sort lists of one length; and how much a list's order matters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ARCHITECTURES: dict[str, tuple[int, int]] = {"lstm": (32, 2), "gru": (32, 2), "c
 
 
 class LSTMRanker(Ranker):
-    r"""Rank by a network whose weights θ are learnt.
+    r"""Rank by a network whose weights θ are learned.
 
     .. math:: \mathbf{rk}_\theta(\mathbf{y}) = n \, g_\theta(\mathbf{y})
 

@@ -1,4 +1,4 @@
-"""How a scene is composed: who is on it, where each stands, and what can be seen of it.
+"""Compose a scene: which characters are on it, where they are, and how much of each can be seen.
 
 Painting goes from front to back: each glyph takes what is still free, and the ground fills the rest. So what can be
 seen of an object is known at the moment when it is painted.
@@ -16,8 +16,8 @@ from rankedu_lab.datasets._scene_brushes import Floats, Glyph, Piece, colours, c
 OBJECTS, LITTER = (3, 8), (1, 4)
 #: Longer side of the ink in pixels, log-uniform; and the largest rotation either way, in radians.
 SIDES, TURN = (14.0, 42.0), 0.4
-#: Share of the scenes that hold a crowd, and how far it spreads, in sides of the picture.
-CROWDED, SPREAD = 0.25, 0.16
+#: The share of the scenes whose objects are close together, and how far they spread, in sides of the picture.
+CLUSTERED, SPREAD = 0.25, 0.16
 #: Share of the glyphs that lie on a plate of their own.
 PLATED = 0.35
 #: Places that are tried for a glyph, and how much of it others may cover there: mostly little.
@@ -41,7 +41,7 @@ def paint(
     """
     ground = paint_ground(generator, matrices)
     canvas = _Canvas(ground)
-    crowd = generator.uniform(0.25, 0.75, 2) * len(matrices[0]) if generator.random() < CROWDED else None
+    centre = generator.uniform(0.25, 0.75, 2) * len(matrices[0]) if generator.random() < CLUSTERED else None
     taken: list[Box] = []
     boxes, labels, visible = [], [], []
     for label in _choose(generator, len(objects)):
@@ -49,7 +49,7 @@ def paint(
         glyph = faces[int(generator.integers(len(faces)))]
         side = SIDES[0] * (SIDES[1] / SIDES[0]) ** generator.random()
         piece = paint_glyph(glyph, side, generator.uniform(-TURN, TURN), generator.random() < PLATED)
-        box = _place(generator, piece, taken, crowd, len(matrices[0]))
+        box = _place(generator, piece, taken, centre, len(matrices[0]))
         seen = canvas.add(generator, piece, box[0] - piece.box[0], box[1] - piece.box[1])
         taken.append(box)
         if label:
@@ -69,15 +69,19 @@ def _choose(generator: np.random.Generator, classes: int) -> list[int]:
 
 
 def _place(
-    generator: np.random.Generator, piece: Piece, taken: Sequence[Box], crowd: npt.NDArray[np.float64] | None, size: int
+    generator: np.random.Generator,
+    piece: Piece,
+    taken: Sequence[Box],
+    centre: npt.NDArray[np.float64] | None,
+    size: int,
 ) -> Box:
     """The first place that is drawn where the ink lies in the picture and others cover little of it; else the best."""
     width, height = piece.box[2] - piece.box[0], piece.box[3] - piece.box[1]
     space = np.array([size - width, size - height])
-    if crowd is None:
+    if centre is None:
         corners = generator.random((TRIES, 2)) * (space + 1)
     else:
-        corners = crowd + generator.normal(0, SPREAD * size, (TRIES, 2)) - (width / 2, height / 2)
+        corners = centre + generator.normal(0, SPREAD * size, (TRIES, 2)) - (width / 2, height / 2)
     limit = OVERLAPS[generator.integers(len(OVERLAPS))]
     best, least = (0, 0, width, height), math.inf
     for x, y in np.minimum(np.maximum(corners, 0), space).astype(np.int64).tolist():
@@ -124,7 +128,7 @@ class _Canvas:
         return float(shown.sum() / piece.ink.sum())
 
     def finish(self, generator: np.random.Generator) -> npt.NDArray[np.uint8]:
-        """Paint the ground where nothing stands, and a little grain."""
+        """Paint the ground where nothing else is, and add a little grain."""
         grain = generator.standard_normal(self.free.shape, dtype=np.float32)
         picture = self.picture + self.free * self.ground
         picture += np.float32(generator.uniform(0, GRAIN)) * grain

@@ -83,4 +83,4 @@ def read_image(path: Path, facts: Published, use: Callable[[Any], Tensor]) -> Te
     except (*UNREADABLE, Image.DecompressionBombError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk, not the picture
-        raise ValueError(f"{path} cannot be decoded: {error} (mend the file, or take it off the list)") from None
+        raise ValueError(f"{path} cannot be decoded: {error} (repair the file, or remove it from the list)") from None

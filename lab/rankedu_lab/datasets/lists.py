@@ -34,7 +34,7 @@ def data_folder(facts: Published, root: str | os.PathLike[str] | None = None) ->
 
 
 def read_lines(path: Path, facts: Published) -> list[str]:
-    """Read the lines of a list that are not empty; a FileNotFoundError tells where to get it."""
+    """Read the lines of a list that are not empty; a FileNotFoundError says where to get it."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
@@ -47,7 +47,7 @@ def read_lines(path: Path, facts: Published) -> list[str]:
 def number_paths(paths: Iterable[tuple[str, ...]]) -> tuple[Tensor, tuple[tuple[str, ...], ...]]:
     """Number label paths in the order in which they come: labels (N, L), and the names of each level.
 
-    A label stands for a name and all that is above it: the same name under another parent is another label.
+    A label denotes a name and all names above it, so the same name under another parent is another label.
     """
     known: dict[tuple[str, ...], list[int]] = {}
     numbers: list[dict[tuple[str, ...], int]] = []

@@ -18,7 +18,7 @@ from rankedu_lab.datasets.voc import VOC, DetectionData
 DATASETS: Mapping[str, Published] = PUBLISHED
 #: The years of each data set's training; the test is always that of 2007.
 _YEARS: Mapping[str, tuple[int, ...]] = {"voc07": (2007,), "voc0712": (2007, 2012)}
-#: What `open_detection` knows.
+#: The names that `open_detection` takes.
 DETECTION_NAMES = ("scenes", *_YEARS)
 
 

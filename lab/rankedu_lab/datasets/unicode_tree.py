@@ -1,4 +1,4 @@
-"""What the Unicode character database knows of a character, and the hierarchy and split that are made of it."""
+"""The hierarchy and the splits of characters, made from the Unicode character database."""
 
 import hashlib
 import unicodedata

@@ -113,7 +113,7 @@ class Annotation(NamedTuple):
 
 
 def read_annotation(path: Path) -> Annotation:
-    """Read an annotation; a FileNotFoundError tells where to get it, a ValueError what is wrong."""
+    """Read an annotation; a FileNotFoundError says where to get it, a ValueError what is wrong."""
     try:
         root = ElementTree.parse(path).getroot()
         objects = root.findall("object")

@@ -30,7 +30,7 @@ class OnProposals(nn.Module):
         ``"probability"``: the softmax over classes and background, which is what a detector ranks by when it is tested.
         ``"logit"``: :math:`z_c` alone; then nothing trains the background's logit.
     background : {"first", "last"}, optional
-        Where the background stands among the logits, and which label it has: 0, as in torchvision, or C, as in
+        Where the background is among the logits, and which label it has: 0, as in torchvision, or C, as in
         detectron2 and mmdetection. By default 0, with a warning if another label is more frequent.
 
     Notes

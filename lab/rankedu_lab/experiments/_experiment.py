@@ -23,7 +23,7 @@ from rankedu_lab.runs.results import RESULT_FOLDER
 from rankedu_lab.runs.runner import code_hash
 from rankedu_lab.training import History, Recipe, SuperClassSampler, pick_device, train
 
-#: The parameters of the lab `retrieval`. Where a number is the method's own, -1 or 0 stands for it, see the lab.
+#: The parameters of the lab `retrieval`. The value -1 or 0 means the method's own value, see the lab.
 DEFAULTS = defaults_of("retrieval")
 #: What changes no number of the training, so that it may go on with another value.
 _FREE = ("data_root", "pictures", "workers", "recall_at", "checkpoint_every")

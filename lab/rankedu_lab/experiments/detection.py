@@ -71,10 +71,10 @@ class DetectionOutcome(Trained):
     def series(self) -> dict[str, list[dict[str, Any]]]:
         """The log as two curves, each with a column "loss": what the classifier learns from, and its cross entropy."""
         rows = self.rows
-        learnt = [{**row, "loss": row["classifier's loss"]} for row in rows]
+        learned = [{**row, "loss": row["classifier's loss"]} for row in rows]
         beside = [{"step": row["step"], "loss": row["cross entropy"]} for row in rows]
-        same = all(abs(one["loss"] - other["loss"]) < 1e-6 for one, other in zip(learnt, beside, strict=True))
-        return {"classifier's loss": learnt} if same else {"AP loss": learnt, "cross entropy": beside}
+        same = all(abs(one["loss"] - other["loss"]) < 1e-6 for one, other in zip(learned, beside, strict=True))
+        return {"classifier's loss": learned} if same else {"AP loss": learned, "cross entropy": beside}
 
     def close(self) -> None:
         """Give up the checkpoint, and keep the weights and the findings; to be called when the result is saved."""

@@ -94,7 +94,7 @@ class Proposals:
 
     logits: Tensor  #: (P, C + 1) of the classes; the background comes first
     labels: Tensor  #: int64 (P,), what they hold; 0 is the background
-    weights: Tensor  #: (P,), for how many each of them stands
+    weights: Tensor  #: (P,), how many proposals each of them represents
 
 
 def thin_out(logits: Tensor, labels: Tensor) -> Proposals:

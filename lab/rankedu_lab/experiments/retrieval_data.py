@@ -52,7 +52,7 @@ class Data:
         return self.test if self.gallery is None else _Joined((self.test, self.gallery))
 
     def part(self, size: int) -> Data:
-        """The same with about so many test images: all of some classes, drawn always alike; all for 0."""
+        """Return the same with about so many test images, all of some classes, which never change; all for 0."""
         leaves = _paths(self.test)[:, -1]
         classes, counts = leaves.unique(return_counts=True)
         if not 0 < size < len(leaves):

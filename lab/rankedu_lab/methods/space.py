@@ -1,8 +1,8 @@
 """What is searched for each method: the learning rate, which all share, and one or two settings of its own.
 
-The same number of trials for all is fair only if the spaces are alike in size: each range holds the published setting,
-and reaches about as far to either side as makes a difference. Where a first round of searches ended near an edge, the
-range was widened.
+The same number of trials is fair only if the spaces have similar sizes. Each range includes the published setting, and
+reaches about as far to either side as makes a difference. Where a first round of searches ended near an edge, the range
+was widened.
 """
 
 from collections.abc import Collection, Mapping
@@ -46,8 +46,8 @@ _OWN: dict[str, dict[str, Between]] = {
     "multi_similarity": {"alpha": Between(1.0, 10.0, log=True), "beta": Between(10.0, 80.0, log=True)},
 }
 
-#: In the lab `detection` the classifier's loss stands beside three others: with what weight? With as many trials for
-#: both, the two further settings are to RaMBO's disadvantage.
+#: In the lab `detection` the classifier's loss is added to three others, with this weight. With as many trials for both
+#: losses, the two additional settings are to RaMBO's disadvantage.
 _WEIGHT = {"weight": Between(1.0, 30.0, log=True)}
 _DETECTION: dict[str, dict[str, Between]] = {"cross_entropy": _WEIGHT, "rambo_map": {**_WEIGHT, **_BLACKBOX}}
 

@@ -53,7 +53,7 @@ class Method:
 
     name: str  #: what it is asked for by
     title: str  #: what the tables call it
-    source: str  #: where it stands
+    source: str  #: the paper and its tables
     settings: Mapping[str, Any]  #: what can be set, each with its default
     make: Callable[..., nn.Module]  #: of a TrainingSet and settings
     paths: bool = False  #: whether it wants label paths from root to leaf; else the class alone
@@ -255,7 +255,7 @@ _SUMS = {
 
 
 def _make_sum(method: Method, train: TrainingSet, **settings: Any) -> nn.Module:
-    """The sum over all levels of a method that knows one level alone."""
+    """Add a method for one level over all levels."""
     if train.labels is None or train.labels.ndim != 2:
         shape = "None" if train.labels is None else f"shape {tuple(train.labels.shape)}"
         raise ValueError(f"labels must be the paths (N, L) of the training set for 'sum_{method.name}', got {shape}")

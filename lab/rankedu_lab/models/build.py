@@ -15,7 +15,7 @@ from rankedu_lab.models.head import EmbeddingNet
 from rankedu_lab.models.head import freeze_batch_norm as freeze
 from rankedu_lab.models.resnet import RESNETS, ResNetEmbedding, resnet
 
-#: What `build` knows, smallest first.
+#: The names that `build` takes, smallest first.
 NAMES = ("convnet", "convnet_wide", *RESNETS)
 
 
@@ -88,7 +88,7 @@ def read_state(file: Path) -> dict[str, Any]:
     try:
         state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
-        raise ValueError(f"weights must be a state dict, got {file}, which can't be read ({error})") from error
+        raise ValueError(f"weights must be a state dict, got {file}, which cannot be read ({error})") from error
     if not isinstance(state, dict):
         raise ValueError(f"weights must be a state dict, got {type(state).__name__} in {file}")
     return state

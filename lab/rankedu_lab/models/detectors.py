@@ -11,7 +11,7 @@ from rankedu_lab.models.convnet import NarrowBackbone
 from rankedu_lab.models.resnet import cached_weights, load_cached
 from rankedu_lab.models.vision import load_torchvision
 
-#: What `build_detector` knows, smallest first.
+#: The names that `build_detector` takes, smallest first.
 DETECTORS = ("narrow", "resnet50_fpn", "resnet101_fpn", "resnext101_32x4d_fpn")
 #: torchvision's names of the weights that the papers start from; it has none for the third.
 PRETRAINED = {"resnet50_fpn": "ResNet50_Weights", "resnet101_fpn": "ResNet101_Weights"}

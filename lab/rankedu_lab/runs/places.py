@@ -52,7 +52,7 @@ def _is_of_runner(lab: str) -> bool:
 def _papermill_output(parameters: Mapping[str, Any]) -> Path | None:
     """The path of the executed notebook, less its ending, from the command line of the papermill that runs it.
 
-    papermill tells a notebook nothing of this path, unless it is asked to.
+    papermill passes this path to a notebook only if it is asked to.
     """
     with suppress(ImportError, OSError):
         import psutil

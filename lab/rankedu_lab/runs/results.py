@@ -78,7 +78,7 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
-#: Key → what stands there, and whether a value does.
+#: Key → the expected value in words, and a test of a value.
 _SCHEMA: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "lab": ("a string: the name of the lab", lambda value: isinstance(value, str) and bool(value)),
     "parameters": ("an object: every parameter of the lab with its value", _is_object),

@@ -23,8 +23,8 @@ def metrics_of(rows: Iterable[Row]) -> dict[str, Any]:
         inner = nested
         for name in NAMES:
             inner = inner.setdefault(str(row.get(name, "")), {})
-        told = {key: value for key, value in row.items() if key not in NAMES and not isinstance(value, str)}
-        inner.update({key: value for key, value in told.items() if value is not None or key == "seconds"})
+        numbers = {key: value for key, value in row.items() if key not in NAMES and not isinstance(value, str)}
+        inner.update({key: value for key, value in numbers.items() if value is not None or key == "seconds"})
     return nested
 
 
@@ -90,12 +90,12 @@ def counts(ratios: Sequence[Row]) -> str:
     'Of 1 ratio to rivals we are ahead in 1; of 1 to a limit we are behind in 1.'
     """
     sentences: list[str] = []
-    for limit, whom in ((False, "to rivals"), (True, "to a limit")):
+    for limit, others in ((False, "to rivals"), (True, "to a limit")):
         verdicts = [row["verdict"] for row in ratios if row["limit"] is limit]
         if verdicts:
             found = [f"{word} in {verdicts.count(word)}" for word in ("ahead", "level", "behind") if word in verdicts]
             noun = "" if sentences else " ratio" if len(verdicts) == 1 else " ratios"
-            sentences.append(f"of {len(verdicts)}{noun} {whom} we are {', '.join(found)}")
+            sentences.append(f"of {len(verdicts)}{noun} {others} we are {', '.join(found)}")
     text = "; ".join(sentences)
     return f"{text[:1].upper()}{text[1:]}."
 

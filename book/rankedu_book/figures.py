@@ -90,6 +90,36 @@ FIGURES = {
         "the others. C is now behind D. The gradient is zero up to the gap between C and D, and not beyond.",
         ({},),
     ),
+    "tau": About(
+        "**Slide the temperature.** Which pairs of items still have a slope? Drag the items.",
+        "Fifteen pairs of a relevant and an irrelevant item as points on a sigmoid of their difference. Most of them "
+        "are in a shaded band around the difference zero, in which the sigmoid has a slope.",
+        ({},),
+    ),
+    "bins": About(
+        "**Drag the disc** over the bins. Where does a descent step lower it, although it is relevant?",
+        "Above, a histogram of the scores of eleven items in ten bins. Below, the loss against the score of one "
+        "relevant item: one minus AP falls in steps, and FastAP rises and falls in arcs above the steps.",
+        ({},),
+    ),
+    "surrogates": About(
+        "**Slide the distortion**, and see which items each method pushes. Drag them.",
+        "Six items by their scores, two of them relevant, and below them rows of arrows for blackbox, sigmoid, "
+        "histogram, projection, and a step that ignores the scores.",
+        ({},),
+    ),
+    "whom": About(
+        "**Drag the items** until the list is perfect, or press the button. Which method still pushes?",
+        "Five items, B and E relevant. Algorithm 1 pushes B up past A and E up past D, and pushes A and D down. "
+        "Identity pushes both relevant items up by 0.6 and the three others down by 0.4.",
+        ({},),
+    ),
+    "cross-entropy": About(
+        "**Press model A, then model C.** Cross entropy falls, and AP falls, too. Drag the photographs.",
+        "Eight photographs by their scores, three of them relevant. Cross entropy pushes every photograph towards its "
+        "side of zero. AP pushes the relevant ones past the two irrelevant ones above them, and nothing else.",
+        ({},),
+    ),
 }
 
 

@@ -46,6 +46,43 @@ rankedu.ui = (() => {
     return found;
   }
 
+  /** The slopes of a function of scores, by central differences. */
+  const slopes = (height, y, by = 1e-6) =>
+    y.map((_, i) => {
+      const [above, below] = [by, -by].map((side) => height(y.map((score, k) => (k === i ? score + side : score))));
+      return (above - below) / (2 * by);
+    });
+
+  /**
+   * Below a list whose items lie at height `top`, a column for each item in the order of the ranks, the best at the
+   * right, and below each other rows of arrows, up for what a step raises. A row has a title, a note and for each item a
+   * step, and `says` writes its number; its longest arrow is as long as that of any other row. Returns marks and height.
+   */
+  function pushes(width, top, axis, { scores, places, names, relevant, rows, says = null, tall = 42 }) {
+    const wide = width > 560, n = scores.length, left = wide ? 170 : 0;
+    const column = scale([n + 0.5, 0.5], [left, width]);
+    const marks = places.map((place, i) => tag("path", { d: `M${axis(scores[i])},${top + 18} C${axis(scores[i])},${top + 40} ${column(place)},${top + 28} ${column(place)},${top + 52}`, class: "axis" }));
+    places.forEach((place, i) => marks.push(tag("text", { x: column(place), y: top + 67, "text-anchor": "middle", class: relevant[i] ? "bold" : "no" }, names[i])));
+    let base = top + 74;
+    for (const { title, note, steps } of rows) {
+      const longest = Math.max(...steps.map(Math.abs)), none = longest < 1e-6;
+      base += wide ? tall / 2 + 6 : tall / 2 + 22;
+      const [high, told] = wide ? [base - 3, base + 15] : [base - tall / 2 - 4, base - tall / 2 - 4];
+      marks.push(tag("text", { x: 0, y: high, class: "bold" }, title));
+      marks.push(tag("text", { x: wide ? 0 : width, y: told, class: "soft", "text-anchor": wide ? "start" : "end" }, note));
+      marks.push(tag("line", { x1: left, x2: width, y1: base, y2: base, class: "axis" }));
+      steps.forEach((step, i) => {
+        const x = column(places[i]), far = none ? 0 : (-(tall / 2 - 1) * step) / longest, kind = relevant[i] ? "yes" : "down";
+        const side = Math.min(8, Math.abs(far)), head = side * Math.sign(far), shaft = Math.min(3, side / 2);
+        if (Math.abs(far) < 1) marks.push(tag("circle", { cx: x, cy: base, r: 2.5, class: "still" }));
+        else marks.push(tag("path", { d: `M${x - shaft},${base} V${base + far - head} H${x - side} L${x},${base + far} L${x + side},${base + far - head} H${x + shaft} V${base} Z`, class: kind }));
+        if (says && !none) marks.push(tag("text", { x, y: far < 0 ? base + 14 : base - 5, "text-anchor": "middle", class: "soft" }, says(step)));
+      });
+      base += tall / 2;
+    }
+    return [marks.join(""), base + 8];
+  }
+
   function element(name, values = {}, ...children) {
     const made = document.createElement(name);
     for (const [key, value] of Object.entries(values)) key in made ? (made[key] = value) : made.setAttribute(key, value);
@@ -212,6 +249,9 @@ rankedu.ui = (() => {
       made.addEventListener("pointerdown", (event) => {
         if (event.button) return;
         event.preventDefault();
+        const far = (one) => Math.hypot(one.cx.baseVal.value - where(event).x, one.cy.baseVal.value - where(event).y);
+        const nearest = [...picture.handles.children].reduce((best, one) => (far(one) < far(best) ? one : best), made);
+        if (nearest !== made) return nearest.dispatchEvent(new PointerEvent("pointerdown", event)); // where handles overlap
         made.focus({ preventScroll: true });
         made.setPointerCapture(event.pointerId);
         const { x, y } = where(event);
@@ -240,6 +280,28 @@ rankedu.ui = (() => {
         node: made,
         at: (x, y, label, text, now, low = 0, high = 1) =>
           set({ cx: x, cy: y, "aria-label": label, "aria-valuetext": text, "aria-valuenow": now, "aria-valuemin": low, "aria-valuemax": high }),
+      };
+    }
+
+    /**
+     * The scores of the state as items on a line, which can be dragged, low scores at the left. Called with the width, the
+     * height of the line and what is said of an item, it returns the marks and the scale.
+     */
+    function list(picture, names, relevant, { low = 0, high = 1, size = 16 } = {}) {
+      let axis = null;
+      const put = (i, score) => set({ scores: state.scores.map((old, k) => (k === i ? Number(clamp(score, low, high).toFixed(3)) : old)) });
+      const handles = [...names].map((_, i) =>
+        handle(picture, { move: ({ x }) => put(i, axis.back(x)), by: (dx, dy) => put(i, state.scores[i] + ((high - low) / 50) * (dx || dy)) }));
+      return (width, y, says) => {
+        axis = scale([low, high], [24, width - 24]);
+        const held = (i) => handles[i].node === document.activeElement; // it lies on top
+        const marks = [
+          tag("text", { x: 0, y: y - 24, class: "soft" }, "low score"), tag("text", { x: width, y: y - 24, class: "soft", "text-anchor": "end" }, "high score"),
+          tag("line", { x1: 0, x2: width, y1: y, y2: y, class: "axis" }),
+          ...[...handles.keys()].sort((i, j) => held(i) - held(j)).map((i) => item(axis(state.scores[i]), y, relevant[i], size > 12 ? names[i] : "", size)),
+        ];
+        handles.forEach((one, i) => one.at(axis(state.scores[i]), y, `Item ${names[i]}`, `score ${number(state.scores[i])}, ${says(i)}`, state.scores[i], low, high));
+        return [marks.join(""), axis];
       };
     }
 
@@ -275,7 +337,7 @@ rankedu.ui = (() => {
       Object.assign(state, model.get("state"));
       wanted ||= requestAnimationFrame(render);
     });
-    const here = { el, stage, controls, state, set, slider, button, svg, handle, canvas, colour };
+    const here = { el, stage, controls, state, set, slider, button, svg, handle, list, canvas, colour };
     el.play = here; // for tests, and for readers who open the console
     setTimeout(restore);
     wanted = requestAnimationFrame(render);
@@ -300,7 +362,7 @@ rankedu.ui = (() => {
     });
   }
 
-  return { figure, tag, scale, number, item, arrow, apart, element, clamp, still, inSight, start };
+  return { figure, tag, scale, number, slopes, item, arrow, apart, pushes, element, clamp, still, inSight, start };
 })();
 
 if (document.querySelector("figure.play")) {

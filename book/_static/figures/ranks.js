@@ -85,9 +85,66 @@ rankedu.ranks = (() => {
   /** 1 / (1 + exp(-x)), in a form that cannot overflow. */
   const sigmoid = (x) => (1 + Math.tanh(x / 2)) / 2;
 
-  /** The rank with sigmoids among all items. */
-  function sigmoid_rank(y, temperature) {
-    return y.map((score) => 0.5 + sum(y.map((other) => sigmoid((other - score) / temperature))));
+  /** The rank with sigmoids, among all items or the members alone. */
+  function sigmoid_rank(y, temperature, members = null) {
+    return y.map((score, k) => 1 + sum(y.map((other, j) => (j === k || (members && !members[j]) ? 0 : sigmoid((other - score) / temperature)))));
+  }
+
+  /** AP of sigmoid ranks: the mean of soft rk(y+) / rk(y). */
+  function smooth_ap(y, relevant, temperature) {
+    const [within, among] = [sigmoid_rank(y, temperature, relevant), sigmoid_rank(y, temperature)];
+    return mean(within.map((place, k) => place / among[k]).filter((_, k) => relevant[k]));
+  }
+
+  /** Each score in [-1, 1] shares itself out between the nearest of bins + 1 centres; centre 0 is the highest score. */
+  function soft_histogram(y, bins) {
+    const counts = new Array(bins + 1).fill(0);
+    for (const score of y) {
+      const place = ((1 - Math.min(Math.max(score, -1), 1)) * bins) / 2, above = Math.min(Math.floor(place), bins - 1);
+      counts[above] += 1 - (place - above);
+      counts[above + 1] += place - above;
+    }
+    return counts;
+  }
+
+  const sums = (values) => values.map(((total) => (value) => (total += value))(0));
+
+  /** The rank to be expected if each item falls into one of its bins, in random order. */
+  function histogram_rank(y, bins) {
+    const counts = soft_histogram(y, bins), total = sums(counts);
+    const middle = counts.map((own, centre) => (1 + own) / 2 + total[centre] - own);
+    return y.map((score) => sum(soft_histogram([score], bins).map((share, centre) => (share ? share * middle[centre] : 0))));
+  }
+
+  /** FastAP: the precision at each centre, over the relevant items that have a share there. */
+  function fast_ap(y, relevant, bins) {
+    const among = soft_histogram(y.filter((_, i) => relevant[i]), bins);
+    const [total, found] = [sums(soft_histogram(y, bins)), sums(among)];
+    return sum(among.map((own, centre) => (own ? (own * found[centre]) / total[centre] : 0))) / relevant.filter(Boolean).length;
+  }
+
+  /** The nearest point of the permutahedron to -y / strength: ranks, and straight lines where scores are near. */
+  function projected_rank(y, strength) {
+    const level = (block) => mean(block.map(([place, value]) => value - place));
+    const blocks = [];
+    order(y).forEach((item, above) => {
+      blocks.push([[above + 1, -y[item] / strength, item]]);
+      while (blocks.length > 1 && level(blocks.at(-2)) > level(blocks.at(-1))) blocks.push(blocks.splice(-2).flat());
+    });
+    const ranks = [];
+    for (const block of blocks) for (const [, value, item] of block) ranks[item] = value - level(block);
+    return ranks;
+  }
+
+  /** The incoming gradient with its sign turned, its mean taken out, and with "std" what changes the length of y. */
+  function identity_gradient(y, incoming, project = "mean") {
+    let slopes = incoming.map((slope) => slope - (project === "none" ? 0 : mean(incoming)));
+    if (project === "std") {
+      const centred = y.map((score) => score - mean(y)), length = Math.hypot(...centred);
+      const along = length ? sum(slopes.map((slope, i) => slope * centred[i])) / length : 0;
+      slopes = slopes.map((slope, i) => (length ? (slope - (along * centred[i]) / length) / length : 0));
+    }
+    return slopes.map((slope) => -slope);
   }
 
   /** Relevant scores lowered by half the margin, all others raised. */
@@ -115,7 +172,8 @@ rankedu.ranks = (() => {
 
   return {
     mean, order, rank, rank_among, rank_gradient, optimal_value, interpolated, average_precision, map_at_r,
-    precision_at_k, recall_at_k, ndcg, sigmoid, sigmoid_rank, shift_by_margin, relevance, h_rank,
+    precision_at_k, recall_at_k, ndcg, sigmoid, sigmoid_rank, smooth_ap, soft_histogram, histogram_rank, fast_ap,
+    projected_rank, identity_gradient, shift_by_margin, relevance, h_rank,
     hierarchical_average_precision, precisions,
   };
 })();

@@ -14,6 +14,8 @@ THRESHOLD = 0.005
 CLASSES, EACH, DIM, SPREAD = 64, 8, 16, 0.9
 #: Items of a class in a batch, and items that are drawn for each mean.
 OF_EACH, DRAWN = 4, 8192
+#: Batches of one query and the first of the other items.
+SIZES = (16, 32, 64, 128, 256, 512)
 
 
 def operating_width(temperature: float, threshold: float = THRESHOLD) -> float:
@@ -29,6 +31,12 @@ def items() -> Tensor:
     centres = normalize(torch.randn(CLASSES, DIM, generator=generator), dim=1)
     noise = torch.randn(CLASSES * EACH, DIM, generator=generator) / DIM**0.5
     return normalize(centres.repeat_interleave(EACH, 0) + SPREAD * noise, dim=1).double()
+
+
+@functools.cache
+def similarities() -> tuple[Tensor, Tensor]:
+    """Cosines of all items with the first one, and which are of its class."""
+    return items()[1:] @ items()[0], torch.arange(1, len(items())) < EACH
 
 
 def near_pairs(scores: Tensor, labels: Tensor, temperature: float) -> Tensor:

@@ -38,6 +38,31 @@ def learning_to_sort(n: int = study.N, steps: int = study.STEPS) -> Figure:
     )
 
 
+def one_item_moves() -> Figure:
+    """Draw the rank of an item against its score: the true one, and a sorter's after four lengths of training."""
+    line = torch.linspace(-study.REACH, study.REACH, 601)
+    figure, axis = style.figure(width=6.4, height=3.4)
+    axis.axvspan(-1, 1, color=style.YELLOW, alpha=0.25, linewidth=0)
+    axis.plot(line, study.answers(0, line)[1][:, -1], color=style.GREY, linewidth=4, alpha=0.6)
+    facts = []
+    for steps, colour, dash in zip(
+        study.STAGES, (style.SKY, style.PURPLE, style.ORANGE, style.BLUE), (":", "-.", "--", "-"), strict=True
+    ):
+        found, true = study.answers(steps, line)
+        axis.plot(line, found[:, -1], dash, color=colour, label=f"{steps} steps")
+        facts.append(f"after {steps} steps {(found - true)[line.abs() <= 1].abs().mean():.2f}")
+    axis.set(xlabel="score of E", ylabel="rank of E", ylim=(6.6, -0.4), yticks=range(1, 6))
+    axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    last = found[:, -1]
+    return style.describe(
+        figure,
+        "The rank of one of five items against its score. The true rank is a staircase from 5 down to 1, and the "
+        "sorter's curves are smooth. While the score is in [−1, 1], where most of the training took place, the five "
+        f"ranks are off on average by: {', '.join(facts)}. After {study.STAGES[-1]} steps the worst rank, "
+        f"{last.max():.1f}, is at the score {line[last.argmax()]:.1f}.",
+    )
+
+
 @paper_figure("RaMBO supp. Fig. 2c")
 def learned_landscape(size: int = study.SIZE, steps: int = study.STEPS) -> Figure:
     """Draw the landscape by the true ranks and by the ranks of a learned sorter."""

@@ -17,6 +17,8 @@ from rankedu_lab.training.sorters import fit_sorter, rank_error
 N, STEPS, SIZE = 20, 200, 120
 #: Length of lists and steps of the small sorters that are trained on one scale.
 SMALL, FEW = 10, 100
+#: Four scores, the range of a fifth one, three times that of most of the training, and steps of training.
+OTHERS, REACH, STAGES = (0.7, 0.3, -0.2, -0.6), 3.0, (0, 20, 80, 400)
 
 
 @functools.cache
@@ -27,6 +29,13 @@ def trained(n: int = N, steps: int = STEPS) -> tuple[LSTMRanker, Array]:
         ranker = LSTMRanker(n)
     history = fit_sorter(ranker, steps=steps, seed=0, progress=False)
     return ranker.requires_grad_(False), np.array(history.losses)
+
+
+def answers(steps: int, moving: Tensor) -> tuple[Tensor, Tensor]:
+    """Return a sorter's ranks of five items and the true ones, for each score of the moving item; shape (m, 5)."""
+    ranker, _ = trained(len(OTHERS) + 1, steps)
+    scores = torch.cat([torch.tensor(OTHERS).expand(len(moving), -1), moving.unsqueeze(1)], 1)
+    return ranker(scores), rank(scores)
 
 
 @functools.cache

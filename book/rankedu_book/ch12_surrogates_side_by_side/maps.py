@@ -1,52 +1,13 @@
-"""The surrogates of chapter 12 on maps: which way each says is down, and the hexagon of three items."""
-
-from typing import Any
+"""The two smoothings of chapter 12 on the hexagon of three items."""
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
-from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
-from torch import nn
 
 from rankedu_book.ch03_ranking_is_a_solver.study import HEXAGON, HEXAGON_RANKS, plane
-from rankedu_book.ch12_surrogates_side_by_side import surrogates as known
-from rankedu_book.ch12_surrogates_side_by_side.study import floor
-from rankedu_book.ch12_surrogates_side_by_side.surrogates import (
-    EXTENT,
-    surrogate,
-)
 from rankedu_book.kit import style
-from rankedu_book.kit.landscapes import Section
 from rankedu_book.kit.ranks import Array, ranks_of
 from rankedu_lab.contestants import ProjectionRanker
-
-#: Of height, on the maps.
-BANDS = 10
-
-
-def draw_map(axis: Axes, height: Array, loss: Array) -> None:
-    """Paint a surface on the section, in a few bands of equal height between the least and the largest loss."""
-    side, edges = (-EXTENT, EXTENT), np.linspace(loss.min(), loss.max(), BANDS + 1)
-    look: dict[str, Any] = {"cmap": style.bands(BANDS), "norm": BoundaryNorm(edges, BANDS), "interpolation": "nearest"}
-    axis.imshow(height, origin="lower", extent=side * 2, **look)
-    style.edges(axis, height, edges, EXTENT)
-    axis.set(xlim=side, ylim=side, xticks=(-2, 0, 2), yticks=(-2, 0, 2))
-
-
-def draw_arrows(axis: Axes, places: Section, down: Array) -> None:
-    """Draw arrows of one length, dots where there is no gradient."""
-    (a, b), still = np.meshgrid(*places.axes()), ~down.any(-1)
-    u, v = (down[~still] / np.linalg.norm(down[~still], axis=-1, keepdims=True)).T
-    axis.quiver(a[~still], b[~still], u, v, scale=13, width=0.011, pivot="mid", antialiased=False)
-    axis.plot(a[still], b[still], "o", color="black", markersize=2.5, antialiased=False)
-
-
-def down_in_plane(ranker: nn.Module, places: Section) -> Array:
-    """Minus the part of a surrogate's gradient that lies in the plane, (side, side, 2); 0 where there is none."""
-    gradients = surrogate(ranker, places.points())[1]
-    down = -gradients @ np.stack([places.u, places.v], axis=1)
-    return np.where(known.no_gradient(gradients, floor(ranker))[..., None], 0.0, down)
 
 
 def two_smoothings(scores: tuple[float, float, float] = (0.5, 0.42, 0.1)) -> Figure:

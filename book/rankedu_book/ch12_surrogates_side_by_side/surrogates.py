@@ -10,15 +10,13 @@ from torch import nn
 from rankedu.rankers import BlackboxRanker
 from rankedu_book.kit import style
 from rankedu_book.kit.known_rankers import turnable
-from rankedu_book.kit.landscapes import Section, random_coefficients, random_section
+from rankedu_book.kit.landscapes import random_coefficients
 from rankedu_book.kit.ranks import Array, ranks_of
 from rankedu_lab.contestants import LSTMRanker
 from rankedu_lab.training import trained_sorter
 
 #: The plane of chapter 4 in a larger square.
 SEED, EXTENT = 3, 2.4
-#: A gradient shorter than this share of its root mean square length counts as none.
-NOTHING = 1e-3
 #: Every registered ranker that has a strength to turn, and how each is drawn. Red is the LSTM's.
 SURROGATES = turnable()
 LOOKS = style.looks(SURROGATES) | {"LSTM": {"color": style.RED, "marker": "*"}}
@@ -57,13 +55,3 @@ def surrogate(
 def loss_of(points: Array, coefficients: Array = COEFFICIENTS) -> Array:
     """Evaluate the loss itself, c·rk(y)."""
     return np.asarray((ranks_of(points) * coefficients).sum(-1))
-
-
-def no_gradient(gradients: Array, floor: float) -> npt.NDArray[np.bool_]:
-    """Say where a gradient is too short to count."""
-    return np.asarray(np.linalg.norm(gradients, axis=-1) <= floor)
-
-
-def section(resolution: int, extent: float = EXTENT) -> Section:
-    """Return the chapter's section with this many points per side."""
-    return random_section(seed=SEED, extent=extent, resolution=resolution)

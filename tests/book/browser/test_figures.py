@@ -50,7 +50,12 @@ def calls():
         yield from [("average_precision", [y, relevant]), ("map_at_r", [y, relevant])]
         yield from [("precision_at_k", [y, relevant, k]), ("recall_at_k", [y, relevant, k])]
         yield from [("ndcg", [y, [float(one) for one in levels]]), ("sigmoid", [20 * c[0]])]
-        yield from [("sigmoid_rank", [y, lam / 10]), ("shift_by_margin", [y, relevant, lam])]
+        yield from [("shift_by_margin", [y, relevant, lam])]
+        members, cosines, bins = draw.choice([None, relevant]), [math.tanh(score) for score in y], draw.randint(1, 40)
+        yield from [("sigmoid_rank", [y, lam / 10, members]), ("smooth_ap", [y, relevant, lam / 30])]
+        yield from [("soft_histogram", [cosines, bins]), ("histogram_rank", [cosines, bins])]
+        yield from [("fast_ap", [cosines, relevant, bins]), ("projected_rank", [y, lam / 5])]
+        yield from [("identity_gradient", [y, c, draw.choice(["none", "mean", "std"])])]
         yield from [("relevance", [levels, alpha]), ("h_rank", [y, rel]), ("hierarchical_average_precision", [y, rel])]
 
 

@@ -1,4 +1,3 @@
-import re
 from itertools import product
 
 import numpy as np
@@ -9,9 +8,7 @@ from rankedu import outranking_negatives, rank
 from rankedu.losses import RecallLoss
 from rankedu.metrics import recall_at_k
 from rankedu.rankers import BlackboxRanker
-from rankedu_book.ch07_recall_loss import explorables as chapter
 from rankedu_book.ch07_recall_loss import figures
-from rankedu_book.kit import style
 
 SCORES, RELEVANT = figures.query()
 
@@ -53,16 +50,6 @@ def test_with_falling_weights_only_irrelevant_items_are_passed(lam, ties):
         assert torch.equal(before[relevant].argsort(), after[relevant].argsort()), (shape, seed)
         assert torch.equal(places[relevant], (ahead & ~still).sum(1)), (shape, seed)
         assert torch.equal(places[~relevant], -(ahead & ~still).sum(0)), (shape, seed)
-
-
-def test_shares_of_the_push_are_what_passing_one_saves():
-    controls = chapter.weights_to_loss.controls
-    for power, cut_off in product(controls["power"].values[::12], controls["cut_off"].values):
-        told = style.description(chapter.weights_to_loss(power=power, cut_off=cut_off))
-        shares = [int(share) for share in re.findall(r"(\d+)%", told)]
-        last = 20 if cut_off == chapter.NO_CUT else cut_off
-        push = np.array([float(r) ** -power if 0 < r <= last else 0.0 for r in chapter.OUTRANKED])
-        np.testing.assert_allclose(shares, 100 * push / push.sum(), atol=0.51)
 
 
 def below_zero(r):

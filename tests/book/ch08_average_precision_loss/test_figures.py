@@ -9,7 +9,7 @@ from rankedu import rank
 from rankedu.losses import APLoss, MAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker, IdentityRanker
-from rankedu_book.ch08_average_precision_loss import explorables, figures
+from rankedu_book.ch08_average_precision_loss import figures
 from rankedu_book.kit import style
 
 pytestmark = pytest.mark.filterwarnings("ignore:lam=")
@@ -34,17 +34,6 @@ def test_each_class_is_perfect_and_the_single_list_is_not():
     assert average_precision(scores.flatten(), relevant.flatten()).item() == pytest.approx(value)
     told = style.description(figures.two_lists_and_one())
     assert "fox: AP 1.00; badger: AP 1.00" in told and f"APC {value:.2f}" in told
-
-
-def test_shifting_a_class_changes_apc_alone_and_map_moves_no_class_as_a_whole():
-    by_class, values = zip(*map(explorables.measure, (-0.2, 0.0, 0.3)), strict=True)
-    assert by_class[0] == by_class[1] == by_class[2] and 0 < values[0] < values[1] < values[2] < 1
-    assert f"APC, all in one list, {values[2]:.2f}" in style.description(explorables.two_classes(shift=0.3))
-    for lam in (1.0, 10.0, 100.0):
-        by_class, in_one = (explorables.places(-0.2, lam, weight) for weight in (0.0, 1.0))
-        torch.testing.assert_close(by_class.sum(0), torch.zeros(2, dtype=torch.float64), atol=1e-9, rtol=0)
-        assert abs(in_one.sum()) < 1e-9
-        assert (by_class[~explorables.RELEVANT] < 1e-9).all() and (in_one[~explorables.RELEVANT] < 1e-9).all()
 
 
 # Propositions

@@ -3,12 +3,12 @@ import torch
 
 from rankedu import rank
 from rankedu.rankers import SigmoidRanker
-from rankedu_book.ch11_learned_sorters import explorables, study
+from rankedu_book.ch11_learned_sorters import study
 from rankedu_book.kit.relief import view
 from rankedu_lab.training import draw_scores
 
 NOTEBOOK, STEPS = "11_learned_sorters", 60
-LINE = torch.linspace(-explorables.REACH, explorables.REACH, 121)
+LINE = torch.linspace(-study.REACH, study.REACH, 121)
 
 
 def largest_step(surface):
@@ -58,11 +58,11 @@ def test_slopes_are_those_of_finite_differences():
 
 
 def test_training_brings_the_answers_nearer_and_beyond_it_the_curve_turns():
-    scores, errors = torch.cat([torch.tensor(explorables.OTHERS).expand(len(LINE), -1), LINE[:, None]], 1), []
-    for stage in explorables.STAGES:
-        found, true = explorables.answers(stage, LINE)
+    scores, errors = torch.cat([torch.tensor(study.OTHERS).expand(len(LINE), -1), LINE[:, None]], 1), []
+    for stage in study.STAGES:
+        found, true = study.answers(stage, LINE)
         assert torch.equal(true, rank(scores))
         errors.append((found - true)[LINE.abs() <= 1].abs().mean().item())
     assert errors == sorted(errors, reverse=True) and errors[-1] < 0.3 * errors[0]
     ranks = found[:, -1]
-    assert -explorables.REACH < LINE[ranks.argmax()] < -1, "the worst rank is not at the far left"
+    assert -study.REACH < LINE[ranks.argmax()] < -1, "the worst rank is not at the far left"

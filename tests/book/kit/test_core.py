@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 from tools.site.explorables import markup, write_frames
 
-from rankedu_book.ch12_surrogates_side_by_side import explorables as ch12
 from rankedu_book.kit import explorable as kit
 from rankedu_book.kit import live, style, timing
 from rankedu_book.kit.explorable.core import MIME
-from rankedu_book.kit.explorable.grounds import ground_of
 from rankedu_book.kit.explorable.sliders import widget
 
 EACH = pytest.mark.parametrize("found", kit.all_explorables().values(), ids=lambda found: found.name)
@@ -134,19 +132,6 @@ def test_an_explorable_is_one_that_a_page_can_hold_and_no_slider_drives_it_out_o
         assert set(control.stops) <= set(control.values) and control.default in control.stops
     names = [one.name for one in kit.all_explorables().values()] + [*live.names()]
     assert names.count(found.name) == 1, "a page finds it by its name, and so does an address that was sent"
-
-
-MAPS = (ch12.method_and_strength,)
-
-
-def test_the_box_is_that_of_the_map_and_the_live_widget_has_it():
-    for found in MAPS:
-        made = found()
-        made.canvas.draw()
-        wide, high = made.get_size_inches()
-        left, top, width, height = ground_of(made).box
-        assert min(left, top) > 0 and max(left + width, top + height) < 1
-        assert width * wide == pytest.approx(height * high, rel=0.03), "what is square is kept as a square"
 
 
 def test_fitted_exponent_finds_the_exponent():

@@ -1,6 +1,5 @@
 """The built book: internal links, no outside resource, alternative texts, sizes. Needs `make book` or `make test`."""
 
-import json
 import re
 from functools import cache
 from html.parser import HTMLParser
@@ -10,8 +9,6 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from PIL import Image
 from tools.notebooks import pairs
-
-from rankedu_book.kit.explorable import all_explorables
 
 HTML = pairs.ROOT / "book" / "_build" / "html"
 if not (HTML / "index.html").exists():
@@ -95,44 +92,3 @@ def test_every_picture_has_an_alternative_text_and_a_size_and_is_not_empty():
         with Image.open(path) as picture:
             low, high = picture.convert("L").reduce(4).getextrema()
         assert high - low > 60, path.name
-
-
-def kept(folder: Path) -> list[dict]:
-    return json.loads((folder / "frames.json").read_text(encoding="utf-8"))
-
-
-def test_every_frame_of_every_explorable_is_light_described_and_different():
-    """The book draws all frames, so no other test draws them again."""
-    folders = [path for path in FRAMES.iterdir() if path.is_dir()]
-    assert len(folders) >= 14
-    for folder in folders:
-        frames, drawn = kept(folder), sorted(folder.glob("*.webp"))
-        assert [path.name for path in drawn] == [frame["file"] for frame in frames], folder.name
-        assert 2 <= len(frames) <= 60 and sum(path.stat().st_size for path in drawn) <= 600_000, folder.name
-        assert all(re.search(r"\d", frame["alt"]) for frame in frames), folder.name
-        assert len({frame["alt"] for frame in frames}) > len(frames) / 2, folder.name
-        assert min(path.stat().st_size for path in drawn) > 1500, "one colour would take a tenth of that"
-        assert len({Image.open(path).size for path in drawn}) == 1, folder.name
-
-
-#: What their slider moves has no place in the picture.
-BY_SLIDER_ALONE = {"method_and_strength", "who_learns"}
-
-
-def test_frames_are_held_in_the_picture_reach_every_goal_and_follow_every_control():
-    """Along each control, from where the page opens, there are different pictures: not only other descriptions."""
-    for explorable in all_explorables().values():
-        name, grid = explorable.name, list(explorable.grid())
-        frames = kept(FRAMES / name)
-        for frame in frames:
-            held = frame.get("holds", {})
-            assert held.keys() <= explorable.controls.keys() and bool(held) != (name in BY_SLIDER_ALONE), name
-            for control, where in held.items():
-                assert len({tuple(place) for place in where["stops"]}) > 1, f"{name}: {control}"
-        for number, goal in enumerate(explorable.goals):
-            said = [frame["goals"][number] for frame in frames]
-            assert any(said) and said[grid.index(explorable.defaults)] is None, goal.text
-        for control, about in explorable.controls.items():
-            numbers = [grid.index({**explorable.defaults, control: stop}) for stop in about.stops]
-            row = {(FRAMES / name / f"{number:02d}.webp").read_bytes() for number in numbers}
-            assert len(row) > len(numbers) / 2, f"{name}: {control}"

@@ -1,1 +1,0 @@
-"""What the reader drags on these pages."""

@@ -1,1 +1,0 @@
-"""The front page, and the page that tells the whole idea."""

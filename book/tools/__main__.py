@@ -11,7 +11,6 @@ first_loss   write the tables of first losses into the page "Use it in your proj
 loops        train a step with each loss in each training loop, for the page "In your training loop"
 timings      measure how long chapters and labs run
 offline      the whole built book as PDF and as EPUB
-journal      the paper about the book, as PDF
 slides       write the slides of the lectures
 handouts     answers, a sheet of formulas, questions, figures and equations, for teachers
 papers       print the commands that make the runs of the results page
@@ -35,7 +34,6 @@ COMMANDS = {
     "loops": "site.loops",
     "timings": "results.timings",
     "offline": "site.offline",
-    "journal": "site.journal",
     "slides": "teaching.slides",
     "handouts": "teaching.handouts",
     "papers": "results.papers",
@@ -44,7 +42,7 @@ COMMANDS = {
 
 
 def main() -> int:
-    """Hand over to the module of the command."""
+    """Run the module of the command that was given."""
     command = sys.argv.pop(1) if len(sys.argv) > 1 else ""
     if command not in COMMANDS:
         print(__doc__)

@@ -15,9 +15,9 @@ from rankedu_lab import CHECKOUT
 from rankedu_lab.runs.results import write_json
 from tools.closure import hashed
 
-#: What is copied, as patterns of the repository.
+#: Patterns of the files that are copied.
 COPIED = ("notebooks/**/*.ipynb", "notebooks/labs/presets/**/*.yaml", "book/*.md", "jupytext.toml")
-#: File that knows what was written: path → the edition, and the file as it was written.
+#: The file that records the edition and the hash of every copy.
 RECORD = ".editions.json"
 
 
@@ -60,7 +60,7 @@ def renew(folder: Path, repository: Path = CHECKOUT) -> list[Path]:
 
 
 def _groups(repository: Path) -> Iterator[list[Path]]:
-    """The files to copy, relative to the repository; a notebook with its text is one group."""
+    """Yield the files to copy, relative to the repository; a notebook and its text are one group."""
     for path in sorted(path for pattern in COPIED for path in repository.glob(pattern)):
         if ".ipynb_checkpoints" in path.parts:
             continue
@@ -69,7 +69,7 @@ def _groups(repository: Path) -> Iterator[list[Path]]:
             formats = re.search(r'"formats": "[\w/]+//ipynb,([\w/]+)//md:myst"', path.read_text(encoding="utf-8"))
             group += [repository / formats[1] / f"{path.stem}.md"] if formats else []
         elif path.suffix == ".md" and (repository / "notebooks" / f"{path.stem}.ipynb").exists():
-            continue  # it comes with its notebook
+            continue  # it is copied with its notebook
         yield [one.relative_to(repository) for one in group]
 
 
@@ -78,7 +78,7 @@ def _numbered(group: list[Path], number: int) -> list[Path]:
 
 
 def _is_changed(path: Path, written: dict[str, str]) -> bool:
-    """Whether a file is there that is not as it was written, and so may be the reader's work."""
+    """Return whether a file differs from what was written, so that it may be the reader's work."""
     name = next((name for name in written if path.as_posix().endswith(name)), "")
     return path.exists() and written.get(name) != hashed([path], whole=True)
 

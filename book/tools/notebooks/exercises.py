@@ -28,7 +28,7 @@ _LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(#[^)\s]*)?\)")
 
 
 def notebook(path: Path) -> NotebookNode:
-    """The starter notebook of a chapter, from the chapter's text."""
+    """Make the starter notebook of a chapter from the chapter's text."""
     chapter = jupytext.read(path).cells
     text = "\n\n".join(cell.source for cell in chapter if cell.cell_type == "markdown")
     opening = [
@@ -62,18 +62,18 @@ def _code(source: str, tag: str) -> NotebookNode:
 
 
 def _moved(text: str, stem: str) -> str:
-    """Links as seen from a folder below the chapters."""
+    """Rewrite links for a folder below that of the chapters."""
     return _LINK.sub(lambda match: f"](../{match[1] or f'{stem}.ipynb'}{match[2] or ''})", text)
 
 
 def derived() -> dict[Path, str]:
-    """Every starter notebook as it should be: path from the root of the repository → content."""
+    """Return the content of every starter notebook by its path from the root of the repository."""
     chapters = sorted((ROOT / "book" / "chapters").glob("*.md"))
     return {STARTERS / f"{path.stem}.ipynb": nbformat.writes(notebook(path)) + "\n" for path in chapters}
 
 
 def main() -> None:
-    """Write all of them, and remove those that belong to no chapter."""
+    """Write all starter notebooks, and remove those whose chapter is gone."""
     wanted = derived()
     for path in (ROOT / STARTERS).glob("*.ipynb"):
         if path.relative_to(ROOT) not in wanted:

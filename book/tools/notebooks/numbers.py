@@ -18,12 +18,12 @@ LINE = re.compile(r"^The text says (.+), and here the value is (.+)\.$", re.MULT
 
 
 def differing(cell: NotebookNode) -> list[tuple[str, str]]:
-    """What the text says and what the cell has found, for each number that differs."""
+    """Return pairs of the number in the text and the number that the cell computed, where they differ."""
     return [pair for output in cell.get("outputs", []) for pair in LINE.findall(output.get("text", ""))]
 
 
 def renumbered(book: NotebookNode, ran: NotebookNode, solutions: NotebookNode) -> int:
-    """Change the numbers that differ, in the cells of a text and of its solutions; print them and return how many."""
+    """Change the numbers that differ in a text and its solutions, print them, and return how many changed."""
     changed = 0
     for at, cell in enumerate(ran.cells):
         for old, new in differing(cell):
@@ -40,7 +40,7 @@ def renumbered(book: NotebookNode, ran: NotebookNode, solutions: NotebookNode) -
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=[""], help="numbers of chapters; default: every one")
     names = tuple(parser.parse_args().names)

@@ -31,16 +31,16 @@ from tools.site import cores, form
 
 from rankedu.files import written
 
-#: Seconds after which a cell is said to hang. The longest takes 45 s on a quiet machine, and took over 120 on a busy one.
+#: Seconds after which a cell counts as hanging. The longest takes 45 s on a quiet machine, and took over 120 on a busy one.
 CELL_TIMEOUT = 900
-#: Where a notebook's metadata say what its outputs were made from.
+#: The key in a notebook's metadata for the hashes of everything that its outputs depend on.
 MADE_FROM = "made_from"
-#: Pages beside the chapters that are notebooks as well: `book/<name>.md` and `notebooks/<name>.ipynb`.
+#: Other pages that are notebooks as well: `book/<name>.md` and `notebooks/<name>.ipynb`.
 PAGES = ("claims", "errata")
 
 
 def pairs() -> dict[Path, Path]:
-    """Text → notebook, for chapters, labs, solutions and pages."""
+    """Return the notebook of each text: of chapters, labs, solutions and pages."""
     book, notebooks = ROOT / "book", ROOT / "notebooks"
     folders = {book / "chapters": notebooks, book / "labs": notebooks / "labs"}
     folders[book / "solutions"] = notebooks / "solutions"
@@ -49,22 +49,22 @@ def pairs() -> dict[Path, Path]:
 
 
 def pages() -> list[Path]:
-    """The texts that are pages of the book. Solutions are not: they are folded on the page of their chapter."""
+    """Return the texts that are pages of the book; solutions are folded on the page of their chapter."""
     return [text for text in pairs() if text.parent.name != "solutions"]
 
 
 def address(text: Path) -> str:
-    """Where the built page lies in the book, such as `chapters/01_rank_based_metrics.html` or `errata.html`."""
+    """Return the address of a page in the built book, such as `chapters/01_rank_based_metrics.html`."""
     return text.relative_to(ROOT / "book").with_suffix(".html").as_posix()
 
 
 def made_from(text: Path, book: NotebookNode) -> dict[str, str]:
-    """What the outputs depend on, as two hashes: of the cells of code, and of what these import and read."""
+    """Return two hashes: one of the cells of code, one of everything that these import and read."""
     return {"cells": hashed([], json.dumps(_as_run(book))), "package": hashed(closure.made_from(text), pins())}
 
 
 def problem(text: Path, notebook: Path) -> str | None:
-    """Why the notebook is not the executed form of the text; None where it is."""
+    """Say why the notebook is not the executed form of the text; None if it is."""
     if not notebook.exists():
         return "has never been executed"
     wanted, found = jupytext.read(text), nbformat.read(notebook, as_version=4)
@@ -86,12 +86,12 @@ def problem(text: Path, notebook: Path) -> str | None:
 
 
 def stale() -> dict[Path, str]:
-    """Text → why its notebook has to be executed."""
+    """Return the texts whose notebooks have to be executed, each with the reason."""
     return {text: why for text, notebook in pairs().items() if (why := problem(text, notebook))}
 
 
 def with_outputs(text: Path, notebook: Path) -> NotebookNode | None:
-    """The cells of a text with what they printed in its notebook; None where they have not run as they stand."""
+    """Return the cells of a text with the outputs in its notebook; None if the cells of code differ."""
     if not notebook.exists():
         return None
     wanted, found = jupytext.read(text), nbformat.read(notebook, as_version=4)
@@ -104,7 +104,7 @@ def with_outputs(text: Path, notebook: Path) -> NotebookNode | None:
 
 
 def page(text: Path) -> NotebookNode | None:
-    """A text with what its cells printed, as a page of the book is made of it; None where it has not run as it is."""
+    """Return a text with its outputs in the form of a page of the book; None if it has not been executed."""
     chapter = with_outputs(text, pairs()[text])
     solutions = ROOT / "book" / "solutions" / text.name
     if chapter is None or not form.is_plain(text):
@@ -122,20 +122,20 @@ def retold(text: Path, notebook: Path) -> bool:
 
 
 def code_cells(book: NotebookNode) -> list[NotebookNode]:
-    """The cells of code."""
+    """Return the cells of code."""
     return [cell for cell in book.cells if cell.cell_type == "code"]
 
 
 def _as_run(book: NotebookNode) -> list[tuple[str, list[str]]]:
-    """What decides on the outputs of the cells, and what is done with them."""
+    """Return what the outputs of the cells and their use depend on."""
     return [(cell.source, sorted(cell.metadata.get("tags", []))) for cell in code_cells(book)]
 
 
 def execute(text: Path, notebook: Path) -> float:
-    """Run a chapter and write its notebook in one step; returns the seconds that it took.
+    """Execute a text, write its notebook atomically, and return the seconds that it took.
 
-    It runs with empty caches, so that nothing is shown that older code has made. A chapter that fails leaves the
-    notebook as it was; what had run of it is kept in `book/_build/partial/`.
+    It runs with empty caches, so that no output comes from older code. A chapter that fails leaves the
+    notebook as it was; the cells that ran are kept in `book/_build/partial/`.
     """
     book: NotebookNode = jupytext.read(text)
     notebook.parent.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,7 @@ def execute(text: Path, notebook: Path) -> float:
     )
     with tempfile.TemporaryDirectory() as folder:
         kept = {f"RANKEDU_{name}": str(Path(folder) / name.lower()) for name in ("RESULT_FOLDER", "DATA")}
-        # Those that check it have two threads, so that a sum that depends on their number is found.
+        # The checks run with two threads, so that they find a sum that depends on the number of threads.
         kernel = {**os.environ, **kept, "RANKEDU_EXPLORABLES": "static", "OMP_NUM_THREADS": "1"}
         try:
             runner.execute(env=kernel)
@@ -159,16 +159,16 @@ def execute(text: Path, notebook: Path) -> float:
             partial = ROOT / "book" / "_build" / "partial" / notebook.name
             partial.parent.mkdir(parents=True, exist_ok=True)
             write(book, partial)
-            print(f"{text.name} failed; what had run stands in {partial.relative_to(ROOT)}", file=sys.stderr)
+            print(f"{text.name} failed; the cells that ran are in {partial.relative_to(ROOT)}", file=sys.stderr)
             raise
-    book.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}  # what jupytext writes into the text
+    book.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}  # as jupytext writes it into the text
     book.metadata[MADE_FROM] = record
     write(book, notebook)
     return time.perf_counter() - started
 
 
 def execute_all(texts: Iterable[Path]) -> None:
-    """Execute chapters on all cores; those with `timed` in their front matter come afterwards and alone."""
+    """Execute texts on all cores, and afterwards, one by one, those with `timed` in their front matter."""
     waiting = list(texts)
     if waiting:
         print(f"executing {len(waiting)} of {len(pairs())} notebooks on {cores.CORES} cores", flush=True)
@@ -187,26 +187,26 @@ def execute_all(texts: Iterable[Path]) -> None:
 
 
 def renew(texts: Iterable[Path]) -> None:
-    """Bring notebooks up to date: take over what is only written between the cells, execute the rest."""
+    """Bring notebooks up to date: take over changes of the text, and execute those whose cells changed."""
     execute_all([text for text in texts if not retold(text, pairs()[text])])
 
 
 def write(book: NotebookNode, path: Path) -> None:
-    """Write atomically, with cell ids that depend on the position alone."""
+    """Write a notebook atomically, with cell ids that only depend on the position."""
     for number, cell in enumerate(book.cells):
         cell["id"] = f"cell-{number:03d}"
-        if "outputs" in cell:  # a warning names the file of a cell, which has another path on each machine
+        if "outputs" in cell:  # a warning names the file of its cell, whose path differs between machines
             named = re.sub(r"/[^\s\"]*/ipykernel_\d+/\d+\.py", "cell.py", json.dumps(cell.outputs))
             cell.outputs = [nbformat.from_dict(one) for one in json.loads(named)]
-    book.metadata.pop("widgets", None)  # sliders without a kernel; a page of the book would ask the network for their script
+    book.metadata.pop("widgets", None)  # the state of sliders, for which a page would load a script from the network
     if formats := book.metadata.get("jupytext", {}).get("formats"):
-        book.metadata["jupytext"] = {"formats": formats}  # all that jupytext keeps in a notebook
+        book.metadata["jupytext"] = {"formats": formats}  # jupytext keeps only this in a notebook
     with written(path) as part:
         nbformat.write(book, part)
 
 
 def main() -> int:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("action", choices=["check", "execute"])
     parser.add_argument("chapters", nargs="*", help="numbers or names; default: those that are stale")

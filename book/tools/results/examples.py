@@ -16,7 +16,7 @@ from tools.closure import hashed
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 RECORD = EXAMPLES / "recorded.json"
-#: What is typed for each script, in one folder, in this order.
+#: The commands for each script, in order; all run in one folder.
 COMMANDS = {
     "draw_letters": [
         "python draw_letters.py",
@@ -40,12 +40,12 @@ COMMANDS = {
 
 
 def fingerprint(name: str) -> str:
-    """Of a script and of what is typed to run it."""
+    """Return a hash of a script and of the commands that run it."""
     return hashed([EXAMPLES / f"{name}.py"], *COMMANDS[name], whole=True)
 
 
 def run(name: str) -> str:
-    """What stands on the terminal after the commands of a script: each, and what it prints."""
+    """Return what a terminal shows after the commands of a script: each command and its output."""
     found = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     printed = []
     with tempfile.TemporaryDirectory() as folder:
@@ -61,7 +61,7 @@ def run(name: str) -> str:
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     known = json.loads(RECORD.read_text(encoding="utf-8"))
     for name in COMMANDS:
         if known.get(name) != fingerprint(name):

@@ -1,4 +1,4 @@
-"""The pictures of the results page: what trained networks retrieve, drawn from embeddings that are kept.
+"""The pictures of the results page, which show the items that trained networks retrieve and detect.
 
 `data/pictures` holds the embeddings of some test glyphs by the networks of finished runs, and the detections of two
 runs of the lab `detection`. The script that wrote them is this file at commit `a60d039f`.
@@ -24,15 +24,15 @@ from rankedu_lab.experiments.retrieval_data import Data, open_data
 from tools.results.papers import DATA
 
 FOLDER = DATA / "pictures"
-#: Test images that are embedded: all of some characters, about so many.
+#: About the number of test images that are embedded: all images of some characters.
 IMAGES = 2048
-#: The detectors, by what the lab calls their losses.
+#: The losses of the detectors, as the lab calls them.
 DETECTORS = ("cross_entropy", "rambo_map")
-START = "start"  # of all of them: one network that has learnt nothing
+START = "start"  # the untrained network with which all runs start
 
 
 def glyphs() -> Data:
-    """The test glyphs that are shown."""
+    """Return the test glyphs that the pictures show."""
     return open_data({"dataset": "glyphs", "data_root": ""}).part(IMAGES)
 
 
@@ -41,12 +41,12 @@ def _found(name: str) -> Path:
 
 
 def read(name: str) -> Tensor:
-    """Kept embeddings, shape (images, dim)."""
+    """Return recorded embeddings, shape (images, dim)."""
     return torch.from_numpy(np.load(FOLDER / f"{name}.npy").astype(np.float32))
 
 
 def blocks(folder: Path) -> dict[str, str]:
-    """Draw the pictures into a folder; name → the Markdown that shows them."""
+    """Draw the pictures into a folder, and return the Markdown that shows them by the name of the block."""
     made = {**_retrievals(), **_detections()}
     return {
         name: "\n".join(show(folder, f"{name}_{number}", figure) for number, figure in enumerate(figures))
@@ -55,7 +55,7 @@ def blocks(folder: Path) -> dict[str, str]:
 
 
 def _retrievals() -> dict[str, list[Figure]]:
-    """Name → figures."""
+    """Draw the figures about retrieval by the name of the block."""
     data = glyphs()
     images, labels, names = data.pictures, data.labels, data.names
     start, rambo, smooth, fine, happier = (read(name) for name in (START, "rambo_log", "smooth_ap", "fine", "happier"))
@@ -76,7 +76,7 @@ def _retrievals() -> dict[str, list[Figure]]:
 
 
 def _detections() -> dict[str, list[Figure]]:
-    """Name → figures."""
+    """Draw the figures about detection by the name of the block."""
     findings = {name: Findings.load(_found(name)) for name in DETECTORS}
     (first, one), (second, other) = findings.items()
     test = open_scenes({**DEFAULTS, **one.parameters, "data_root": "", "train_images": 1}).test
@@ -96,7 +96,7 @@ def _detections() -> dict[str, list[Figure]]:
 
 
 def _ap(embeddings: Tensor, labels: Tensor) -> Tensor:
-    """Average precision of each query by the finest level."""
+    """Return the average precision of each query at the finest level."""
     unit = torch.nn.functional.normalize(embeddings, dim=1)
     relevance, others = labels[:, -1:] == labels[:, -1], ~torch.eye(len(labels), dtype=torch.bool)
     return average_precision(unit @ unit.T, relevance & others, where=others, ties="pessimistic")

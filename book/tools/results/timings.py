@@ -1,8 +1,8 @@
-"""How long the chapters and labs take to run: measured for the page of timings.
+"""Measure how long chapters and labs take to run, for the page of timings.
 
 `python book/tools timings [NN ...]` runs every notebook (or those named) aside, without touching the committed ones,
-and keeps what it took in `book/data/timings.json`. One thread, and the processor's own seconds beside those on the
-clock: the first do not count what else the machine was doing.
+and writes the seconds to `book/data/timings.json`. It uses one thread, and records the seconds of the processor beside
+those of the clock, because the former do not count other work of the machine.
 """
 
 import argparse
@@ -35,12 +35,12 @@ def measured(text: Path) -> dict[str, float]:
 
 
 def kept() -> dict[str, Any]:
-    """What was measured last."""
+    """Return the last measurements."""
     return json.loads(KEPT.read_text(encoding="utf-8"))
 
 
 def table() -> str:
-    """The page's table: minutes to read, as each chapter says, and seconds to run, as last measured."""
+    """Return the table of the page: minutes to read, as each chapter states, and measured seconds to run."""
     lines = ["| page | to read | to run |", "|---|--:|--:|"]
     minutes, seconds, known = 0, 0.0, kept()
     for text in pairs.pages():
@@ -55,7 +55,7 @@ def table() -> str:
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="numbers or names; default: every one")
     names = tuple(parser.parse_args().names or [""])

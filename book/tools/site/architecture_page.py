@@ -1,4 +1,4 @@
-"""What `architecture.md` shows: who imports from whom as a picture, and every ranker."""
+"""The picture of imports, the table of rankers and the landscapes that `architecture.md` includes."""
 
 import re
 from pathlib import Path
@@ -9,12 +9,12 @@ from rankedu_book.kit.known_rankers import PROMISES, RANKERS
 from rankedu_lab import CHECKOUT
 from tools.site.templates import filled
 
-#: Of the picture: the height of a row, its width, and the space between two boxes.
+#: Height of a row, width of the picture, and space between two boxes.
 PITCH, WIDTH, SPACE = 34, 640, 8
 
 
 def layers() -> dict[str, list[list[str]]]:
-    """The contracts that `lint-imports` checks: package → rows of its parts, what everybody uses at the top."""
+    """Return the layers that `lint-imports` checks by package, with the part that everything uses at the top."""
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
@@ -25,7 +25,7 @@ def layers() -> dict[str, list[list[str]]]:
 
 
 def picture() -> str:
-    """The contracts as an SVG: what stands above is used by what stands below."""
+    """Draw the layers as an SVG, in which each part uses the parts above it."""
     titles, boxes, top = [], [], 0
     for title, rows in layers().items():
         titles.append((title, top))
@@ -39,7 +39,7 @@ def picture() -> str:
 
 
 def rankers() -> str:
-    """Every ranker of the table, what is turned in it, and which promises it does not keep."""
+    """Return a table of all rankers with their usual strengths and the promises that they do not keep."""
     lines = ["| ranker | usual strength | does not keep |", "|---|---|---|"]
     for name, known in RANKERS.items():
         turned = known.strength.label(known.strength.usual) if known.strength else "—"
@@ -52,7 +52,7 @@ def rankers() -> str:
 
 
 def write(folder: Path) -> None:
-    """Write what `architecture.md` includes."""
+    """Write the files that `architecture.md` includes."""
     (folder / "architecture.svg").write_text(picture(), encoding="utf-8")
     (folder / "rankers.md").write_text(rankers(), encoding="utf-8")
     made = every_landscape()

@@ -1,4 +1,4 @@
-"""The front page's map of the book, drawn from what the chapters say they need, and its reading paths."""
+"""The front page's map of the book, drawn from the needs that the chapters state, and its reading paths."""
 
 import re
 import textwrap
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tools.site.reading import Way, behind, chapters, homes, minutes, ways
 from tools.site.templates import filled
 
-#: In units of the drawing; a phone shows it at about its own size.
+#: In units of the drawing, which a phone shows at about its natural size.
 WIDTH, ROW, LANE, LEFT, RADIUS = 340, 40, 20, 16, 12
 
 
@@ -38,7 +38,7 @@ def lay_out(needs: Mapping[int, Sequence[int]]) -> tuple[dict[int, int], dict[tu
 
 
 def svg() -> str:
-    """The map as an SVG that takes its colours from the page; every chapter is a link."""
+    """Draw the map as an SVG with the colours of the page, in which every chapter is a link."""
     needs = {number: one.needs for number, one in chapters().items()}
     lanes, lines = lay_out(needs)
     rows = {number: row for row, number in enumerate(sorted(needs))}
@@ -58,7 +58,7 @@ def svg() -> str:
 
 
 def _path(start: tuple[int, int], end: tuple[int, int], x: int) -> str:
-    """From a chapter into the lane, down it, and out of it to the chapter that needs the first."""
+    """Return the line from a chapter to one that needs it, through its lane."""
     (x0, y0), (x1, y1), half = start, end, ROW // 2
     if y1 - y0 <= ROW:
         return f"M{x0} {y0}C{x0} {y0 + half} {x1} {y1 - half} {x1} {y1}"
@@ -68,7 +68,7 @@ def _path(start: tuple[int, int], end: tuple[int, int], x: int) -> str:
 
 
 def as_list() -> str:
-    """The same in words."""
+    """Return the map as a list."""
     lines = []
     for number, one in chapters().items():
         needed = " and ".join(f"{{ref}}`{need} <ch-{need:02d}>`" for need in one.needs) or "nothing"
@@ -77,13 +77,13 @@ def as_list() -> str:
 
 
 def map_markdown() -> str:
-    """What the front page includes."""
+    """Return the map and the list, which the front page includes."""
     listed = f":::{{dropdown}} The map as a list\n:animate: fade-in\n\n{as_list()}\n:::"
     return f"```{{raw}} html\n{svg()}```\n\n{listed}\n"
 
 
 def ways_markdown() -> str:
-    """The reading paths, of which the first lies open."""
+    """Return the reading paths, the first of them open."""
     return "\n\n".join(_way(way, open=not at) for at, way in enumerate(ways())) + "\n"
 
 
@@ -96,7 +96,7 @@ def _way(way: Way, *, open: bool) -> str:
 
 
 def _link(step: str) -> str:
-    """A step as a link that says where it leads."""
+    """Return a link to a step of a path, with its title."""
     if re.fullmatch(r"ch-\d\d", step):
         return f"{{ref}}`Chapter {int(step[3:])}: {chapters()[int(step[3:])].title} <{step}>`"
     if step in homes():

@@ -1,8 +1,7 @@
 """Build the book: bring the notebooks up to date, lay out the source, run Sphinx with every warning an error.
 
 `python book/tools build` executes only the notebooks that are not current (see `pairs.py`), draws what has not been
-drawn from the same code before, and does nothing at all if nothing has changed. What was done when it is interrupted
-need not be done again.
+drawn from the same code before, and does nothing if nothing has changed. After an interruption it continues.
 `python book/tools build --preview 04` (or `errata`) builds one chapter (or page) into `book/_build/preview-04`, with
 warnings only printed.
 """
@@ -27,12 +26,12 @@ from tools.teaching import lectures, slides
 
 BOOK = ROOT / "book"
 BUILD = BOOK / "_build"
-#: Where one chapter is built alone, what refers to the others leads nowhere: the whole book is strict about it.
+#: A chapter that is built alone may refer to others; only the build of the whole book is strict about references.
 ALONE = ["-D", "suppress_warnings=mystnb.unknown_mime_type,ref,toc,myst.xref_missing"]
 
 
 def inputs() -> str:
-    """A hash of all that the built book depends on."""
+    """Return a hash of all files and settings on which the built book depends."""
     found = [path for name in ("book", "notebooks", "rankedu", "lab") for path in (ROOT / name).rglob("*")]
     hidden = re.compile(r"(^|/)(_build|__pycache__|\.[^/]*)/")
     read = [path for path in found if path.is_file() and not hidden.search(path.relative_to(ROOT).as_posix())]
@@ -42,13 +41,13 @@ def inputs() -> str:
 
 
 def is_built(html: Path) -> bool:
-    """Whether the book is there, complete, and made of what lies in the repository now."""
+    """Return whether the built book is complete and made from the files as they are now."""
     record = html / "build.json"
     return record.exists() and json.loads(record.read_text(encoding="utf-8"))["inputs"] == inputs()
 
 
 def stage(source: Path, *, only: str = "") -> None:
-    """Lay out the Sphinx source: the book's pages and the executed chapters."""
+    """Write the source for Sphinx: the book's pages and the executed chapters."""
     pairs.renew(text for text in pairs.stale() if text.stem.startswith(only))
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(
@@ -66,13 +65,13 @@ def stage(source: Path, *, only: str = "") -> None:
 
 
 def frames_of(explorable: Explorable) -> Path:
-    """Where the frames of an explorable are kept from one build to the next, until what draws them changes."""
+    """Return the folder of the frames of an explorable, which changes with the code that draws them."""
     made_from = fingerprint(home(explorable.module), Path(explorables.__file__))
     return BUILD / "cache" / "frames" / f"{explorable.name}-{made_from}"
 
 
 def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:
-    """Have all frames drawn that are not kept from an earlier build, and the slides of all lectures written."""
+    """Start to draw all frames that are missing, and to write the slides of all lectures."""
     drawn = [
         pool.submit(explorables.draw, one.address, frames_of(one))
         for one in all_explorables().values()
@@ -82,7 +81,7 @@ def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:
 
 
 def put_frames(html: Path) -> None:
-    """Put the explorables into the pages that have a place for them, and their frames beside the pages."""
+    """Put the explorables into their places in the pages, and their frames beside the pages."""
 
     def frames(one: Explorable) -> list[dict[str, Any]]:
         found = explorables.write_frames(one, frames_of(one))
@@ -95,7 +94,7 @@ def put_frames(html: Path) -> None:
 
 
 def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
-    """Draw on all cores while Sphinx runs on one, then put both together; strictly, every warning is an error."""
+    """Run Sphinx on one core while the others draw; with `strict`, every warning is an error."""
     stage(source, only=only)
     shutil.rmtree(html, ignore_errors=True)
     with cores.pool() as pool:
@@ -114,7 +113,7 @@ def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
 
 
 def run_sphinx(builder: str, source: Path, target: Path, *options: str) -> None:
-    """One run of Sphinx; what goes wrong ends this program with Sphinx's own status."""
+    """Run Sphinx, and end this program with Sphinx's status if it fails."""
     command = [sys.executable, "-m", "sphinx", "-b", builder, "-q", "-E", *options]
     found = os.pathsep.join(filter(None, [str(BOOK), os.environ.get("PYTHONPATH")]))
     command += ["-d", str(source.parent / "doctrees"), str(source), str(target)]
@@ -123,7 +122,7 @@ def run_sphinx(builder: str, source: Path, target: Path, *options: str) -> None:
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--links", action="store_true", help="ask the web about the external links")
     parser.add_argument("--preview", metavar="NN", default="", help="build this chapter, lab or page alone")

@@ -11,7 +11,7 @@ CORES = os.cpu_count() or 1
 
 @contextmanager
 def pool(workers: int = CORES) -> Iterator[ProcessPoolExecutor]:
-    """Processes to hand work to; what has not begun when the block is left by an error is not begun any more."""
+    """Offer a pool of processes; after an error, tasks that have not begun are cancelled."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # more threads than cores would wait for each other
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as executor:
         try:

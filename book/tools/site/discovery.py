@@ -1,8 +1,8 @@
-"""A Sphinx extension: what lets a page be found and quoted. Its description, its picture, its plain text.
+"""A Sphinx extension that lets a page be found and quoted, by a description, a picture and a plain text.
 
-Every page says in a sentence what it is. All pages lie as Markdown in `texts/`, listed in `llms.txt`. Where the site's
-address is known (it follows from that of the repository), pages have a preview for links, the front page describes the
-course, and `sitemap.xml` lists them all; an address that is not known is never made up.
+Every page has a description of one sentence. All pages are available as Markdown in `texts/`, and `llms.txt` lists
+them. If the site's address is known, which follows from that of the repository, pages have a preview for links, the
+front page describes the course, and `sitemap.xml` lists all pages.
 """
 
 import json
@@ -18,7 +18,7 @@ from docutils import nodes
 
 from tools.site import page_links, reading
 
-#: Of a page, this is not its text: what only a browser reads, and what Sphinx leaves for itself.
+#: Nodes that are no text of the page: HTML for browsers, and nodes that Sphinx uses itself.
 _SKIPPED = (nodes.raw, nodes.comment, nodes.system_message, nodes.target, nodes.meta)
 _FOLDERS = {"chapters": "Chapters", "labs": "Labs", "api": "The library", "contributing": "For contributors"}
 _ASKS = re.compile(r"<figcaption>([^<]+)")
@@ -32,7 +32,7 @@ def authors() -> str:
 
 
 def site() -> str:
-    """Where the latest version of the book is shown, with a slash at its end; empty where nobody knows."""
+    """Where the latest version of the book is shown, with a slash at its end; empty if it is unknown."""
     parts = urlsplit(page_links.address())
     if parts.netloc != "github.com":
         return ""
@@ -142,8 +142,8 @@ def describe(app: Any, page: str, template: str, context: dict[str, Any], doctre
         )
         context["metatags"] += '<meta name="twitter:card" content="summary_large_image">\n'
         if page == app.config.root_doc:
-            told = json.dumps(course(app, says), ensure_ascii=False).replace("<", "\\u003c")
-            context["metatags"] += f'<script type="application/ld+json">{told}</script>\n'
+            encoded = json.dumps(course(app, says), ensure_ascii=False).replace("<", "\\u003c")
+            context["metatags"] += f'<script type="application/ld+json">{encoded}</script>\n'
 
 
 def write(app: Any, error: Exception | None) -> None:

@@ -1,4 +1,4 @@
-"""What the papers number, what the code claims to implement, where the book treats it.
+"""The index of equations: items that papers number, code that implements them, and their places in the book.
 
 Three sources, which must agree: `data/sources.yaml` lists what is printed, the `References` of the docstrings and the
 `@paper_figure` decorators say what a function implements, the paper maps say where it is explained and tested.
@@ -18,34 +18,34 @@ from tools.closure import PACKAGES
 from tools.site import form
 
 ROOT = Path(__file__).resolve().parents[3]
-#: The first paragraph of the references, or a line of its own.
+#: The sources in a docstring: the first paragraph of the references, or a line that begins with "Source:".
 _SOURCE = re.compile(r"^(?:Source: |(?:Source|References)\n-+\n)(.*?)(?:\n\n|\Z)", re.DOTALL | re.MULTILINE)
 _MAP = re.compile(r"^## Paper map\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 
 
 class Paper(NamedTuple):
-    """One of the texts."""
+    """A paper of the index."""
 
     name: str
     title: str
     cite: str
     versions: str
-    since: bool = False  # later than the five, and not listed in full
+    since: bool = False  # later than the five papers of the book, and not listed in full
 
 
 class Item(NamedTuple):
-    """Something that a paper numbers."""
+    """An item that a paper numbers."""
 
     paper: str
     number: str  # with its kind, such as "Eq. 4"
     name: str
-    also: str = ""  # what other versions call it, or print differently
+    also: str = ""  # the name in other versions, or what they print differently
     parts: tuple[str, ...] = ()  # items of the same paper
-    why: str = ""  # it is not treated
+    why: str = ""  # the reason if the book does not treat it
 
     @property
     def source(self) -> str:
-        """Its full name, such as ``RaMBO Eq. 4``."""
+        """Return its full name, such as ``RaMBO Eq. 4``."""
         return f"{self.paper} {self.number}"
 
 
@@ -62,7 +62,7 @@ class MapRow:
 
 @cache
 def printed() -> tuple[tuple[Paper, tuple[Item, ...]], ...]:
-    """The papers, and the items that each of them numbers, in the order of `sources.yaml`."""
+    """Return the papers with their numbered items, in the order of `sources.yaml`."""
     found = []
     for one in yaml.safe_load((ROOT / "book" / "data" / "sources.yaml").read_text(encoding="utf-8")):
         versions = " ".join(one["versions"].split())
@@ -77,13 +77,13 @@ def _item(paper: str, number: str, entry: str | dict[str, Any]) -> Item:
 
 
 def items() -> tuple[Item, ...]:
-    """Everything that the papers number."""
+    """Return all numbered items of all papers."""
     return tuple(item for _, listed in printed() for item in listed)
 
 
 @cache
 def claims() -> tuple[tuple[str, str], ...]:
-    """(source, dotted name) for the `References` of every docstring, and every `@paper_figure`."""
+    """Return pairs of source and dotted name, from the `References` of docstrings and from `@paper_figure`."""
     found = []
     packages = [(folder, path) for name, folder in PACKAGES.items() for path in (folder / name).rglob("*.py")]
     for folder, path in packages:
@@ -103,7 +103,7 @@ def claims() -> tuple[tuple[str, str], ...]:
 
 @cache
 def paper_maps() -> tuple[MapRow, ...]:
-    """Every row of the paper maps, of chapters, then labs, then other pages."""
+    """Return the rows of all paper maps: of chapters, labs and other pages."""
     rows = []
     for pattern in ("chapters/*.md", "labs/*.md", "*.md"):
         for path in sorted((ROOT / "book").glob(pattern)):
@@ -118,9 +118,9 @@ def paper_maps() -> tuple[MapRow, ...]:
 
 @cache
 def same(short: str, full: str) -> bool:
-    """Whether a paper map's name, such as `rankedu.rank`, is the function `rankedu.ranks.rank`."""
+    """Return whether a paper map's name, such as `rankedu.rank`, is the function `rankedu.ranks.rank`."""
     if short == full or (short.split(".")[-1] == full.split(".")[-1] and full.startswith(short.rsplit(".", 1)[0])):
         return True
     module, _, name = short.rpartition(".")
     found = getattr(importlib.import_module(module), name, None) if module.split(".")[0] in PACKAGES else None
-    return full == f"{getattr(found, '__module__', None)}.{name}"  # a package may show what a private module holds
+    return full == f"{getattr(found, '__module__', None)}.{name}"  # a package may offer a name of a private module

@@ -9,7 +9,7 @@ from itertools import groupby
 from tools.site import api_reference
 from tools.site.equation_index import Item, MapRow, claims, paper_maps, printed, same
 
-#: Heading → the kinds that stand below it.
+#: The kinds of items below each heading.
 GROUPS = {
     "Equations": ("Eq.",),
     "Statements and algorithms": ("Thm.", "Prop.", "Lemma", "Alg."),
@@ -21,7 +21,7 @@ GROUPS = {
 
 
 def markdown() -> str:
-    """All papers."""
+    """Return the page: all papers with their items."""
     parts = [counted()]
     for paper, listed in printed():
         parts.append(f"## {paper.name}\n\n*{paper.title}* {{cite:p}}`{paper.cite}`. {paper.versions}")
@@ -34,7 +34,7 @@ def markdown() -> str:
 
 
 def counted() -> str:
-    """How much there is, and how much of it is treated."""
+    """Say how many items there are, and how many of them the book treats."""
     listed = [item for paper, of_paper in printed() if not paper.since for item in of_paper]
     left = sum(bool(item.why) for item in listed)
     return (
@@ -44,18 +44,18 @@ def counted() -> str:
 
 
 def _entry(item: Item) -> str:
-    """A term and its definitions."""
+    """Return an item as a term with definitions."""
     also = f" *({item.also})*" if item.also else ""
-    told = "\n".join(f": {line}" for line in _told(item))
-    return f"[{item.number}]{{#{_anchor(item.source)}}} {item.name}{also}\n{told}"
+    lines = "\n".join(f": {line}" for line in _definitions(item))
+    return f"[{item.number}]{{#{_anchor(item.source)}}} {item.name}{also}\n{lines}"
 
 
 def _anchor(source: str) -> str:
     return re.sub(r"\W+", "-", source.lower())
 
 
-def _told(item: Item) -> Iterator[str]:
-    """What the page says of an item, a definition each."""
+def _definitions(item: Item) -> Iterator[str]:
+    """Yield the definitions of an item."""
     if item.why:
         yield f"Not treated. {item.why}"
     if item.parts:
@@ -70,7 +70,7 @@ def _told(item: Item) -> Iterator[str]:
 
 
 def _place(rows: list[MapRow]) -> str:
-    """One place of the book, with what implements the item there and what tests it."""
+    """Return a place in the book with the functions that implement the item there and their tests."""
     page, here = rows[0].page, rows[0].here
     number = page.removeprefix("chapters/")[:2]
     chapter = f"{{ref}}`Chapter {int(number)} <ch-{number}>`, " if page.startswith("chapters/") else ""
@@ -79,7 +79,7 @@ def _place(rows: list[MapRow]) -> str:
 
 
 def function(name: str) -> str:
-    """A function's name, linked to its place in the API reference if it has one."""
+    """Return the name of a function, as a link if the API reference has it."""
     module, _, last = name.rpartition(".")
     target = documented().get(id(getattr(importlib.import_module(module), last, None)))
     return f"{{py:obj}}`{name} <{target}>`" if target else f"`{name}`"
@@ -87,6 +87,6 @@ def function(name: str) -> str:
 
 @cache
 def documented() -> dict[int, str]:
-    """What the API reference documents: of each object, by its id, the name under which it stands there."""
+    """Return the documented name of each object in the API reference by its id."""
     listed = (module for page in api_reference.PAGES.values() for module in page.modules)
     return {id(value): f"{module}.{name}" for module in listed for name, value in api_reference.public(module).items()}

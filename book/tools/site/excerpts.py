@@ -10,12 +10,12 @@ from typing import Any
 
 from docutils import nodes
 
-#: Of what a page holds, this is not its prose: titles, programs, what they print, formulas, what only a browser reads.
+#: Nodes that are no prose: titles, programs and their outputs, formulas, HTML for browsers.
 _SKIPPED = (nodes.title, nodes.literal_block, nodes.math_block, nodes.raw, nodes.comment, nodes.system_message)
 
 
 def sections(doctree: nodes.document) -> dict[str, str]:
-    """Anchor → the words of the section itself, without those of the sections within it; "" stands for the page."""
+    """Return the words of each section by its anchor, without nested sections; "" is the page itself."""
     found: dict[str, str] = {}
     for section in doctree.findall(nodes.section):
         anchor = "" if section.parent is doctree else section["ids"][0]
@@ -24,7 +24,7 @@ def sections(doctree: nodes.document) -> dict[str, str]:
 
 
 def _words(node: nodes.Node) -> list[str]:
-    """The text of a node, paragraph by paragraph."""
+    """Return the text of a node, paragraph by paragraph."""
     said = []
     for child in node.children:
         if isinstance(child, nodes.TextElement) and not isinstance(child, _SKIPPED):
@@ -35,7 +35,7 @@ def _words(node: nodes.Node) -> list[str]:
 
 
 def collect(app: Any, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
-    """Keep what a page says until all of them are written; have the search page load it."""
+    """Collect the text of a page, and let the search page load the script."""
     if doctree is not None:
         app.builder.excerpts = getattr(app.builder, "excerpts", {}) | {page: sections(doctree)}
     if page == "search":
@@ -44,7 +44,7 @@ def collect(app: Any, page: str, template: str, context: dict[str, Any], doctree
 
 
 def write(app: Any, error: Exception | None) -> None:
-    """Write the file beside the scripts."""
+    """Write the collected texts as a script."""
     if not error and app.builder.name == "html":
         encoded = json.dumps(app.builder.excerpts, ensure_ascii=False, separators=(",", ":"))
         target = Path(app.outdir) / "_static" / "excerpts.js"

@@ -1,8 +1,8 @@
-"""A Sphinx extension: what stands beside a chapter's story is folded, and open on paper and without scripts.
+"""A Sphinx extension that folds everything beside a chapter's story; on paper and without scripts it is open.
 
-It only marks what `sphinx_togglebutton` is to fold: proofs, paper maps, what unsolved exercises print, sections whose
-label begins with `aside-`, and of each cell what its metadata hides in JupyterLab too. The answers to predictions are
-left to `predict.js`. And it numbers an identifier that sphinx-exercise and sphinx-proof give all that is alike.
+It only marks the parts that `sphinx_togglebutton` folds: proofs, paper maps, outputs of unsolved exercises, sections
+whose label begins with `aside-`, and the parts of a cell that JupyterLab hides as well. `predict.js` folds the answers
+to predictions. It also numbers identifiers, because sphinx-exercise and sphinx-proof use some of them repeatedly.
 """
 
 from typing import Any
@@ -10,12 +10,12 @@ from typing import Any
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-#: An identifier shall be of one element of a page.
+#: Identifiers that sphinx-exercise and sphinx-proof give to more than one element of a page.
 INSIDES = [["exercise-content"], ["solution-content"], ["proof-content"]]
 
 
 def folded(cell: nodes.Element) -> set[str]:
-    """Which parts of a cell of code are folded, by the names that MyST-NB gives them."""
+    """Return the parts of a cell of code that are folded, by the names that MyST-NB gives them."""
     metadata = cell["cell_metadata"]
     hidden = metadata.get("jupyter", {})
     parts = {"cell_code_source"} if hidden.get("source_hidden") else set()
@@ -30,11 +30,11 @@ class Folds(SphinxTransform):
     default_priority = 800
 
     def apply(self, **options: Any) -> None:
-        """Walk through the page once; between a prediction and its reveal outputs stay as they are."""
+        """Mark the folded parts of a page; outputs between a prediction and its reveal stay as they are."""
         predicting = False
         for number, node in enumerate(list(self.document.findall(nodes.Element))):
             if node.get("ids") in INSIDES:
-                node["ids"] = [f"{node['ids'][0]}-{number}"]  # a section must have one
+                node["ids"] = [f"{node['ids'][0]}-{number}"]  # a section must have an identifier
             if node.tagname == "proof_node":
                 node[:] = [nodes.container("", *node.children, classes=["toggle"])]
             elif isinstance(node, nodes.admonition):

@@ -20,7 +20,7 @@ from rankedu_book.kit.predict import held
 
 ROOT = Path(__file__).resolve().parents[3]
 KINDS = {"a number": "number", "choose one": "choice", "a curve": "curve", "an order": "order", "in words": "words"}
-#: The line of a chapter for those who read it as a notebook, which a page goes without.
+#: The line of a chapter for readers of the notebook; pages omit it.
 RUN = "To run this chapter, choose **Run ▸ Run All Cells**."
 _RUN = re.compile(r"^To run this \w+, choose \*\*Run ▸ Run All Cells\*\*\.$", re.MULTILINE)
 _ANCHOR = r'<a id="(?P<label>[\w-]+)"></a>\n\n'
@@ -51,13 +51,13 @@ _NUMBERED = {"eq": r"\(\d+\.\d+\)", "numref": r"(?:Figure|Table) \d+\.\d+", "prf
 
 
 def is_plain(path: Path) -> bool:
-    """Whether a text is in the plain form: chapters, labs and the errata are, other pages are not yet."""
+    """Return whether a text is in the plain form, as chapters, solutions, labs and the errata are."""
     return path.parent.name in ("chapters", "solutions", "labs") or path.name == "errata.md"
 
 
 @cache
 def text(path: Path) -> str:
-    """A text of the book in the form of the pages."""
+    """Return a text of the book in the form of the pages."""
     if not is_plain(path):
         return path.read_text(encoding="utf-8")
     made = book(path)
@@ -66,7 +66,7 @@ def text(path: Path) -> str:
 
 
 def book(path: Path) -> NotebookNode:
-    """The cells of a text in the form of the pages, without outputs."""
+    """Return the cells of a text in the form of the pages, without outputs."""
     if not is_plain(path):
         return jupytext.read(path)
     solutions = path.parents[1] / "solutions" / path.name
@@ -74,7 +74,7 @@ def book(path: Path) -> NotebookNode:
 
 
 def for_page(chapter: NotebookNode, solutions: NotebookNode | None) -> NotebookNode:
-    """A chapter with the solutions of its exercises, in directives and roles; outputs stay, and none is held back."""
+    """Put the solutions of the exercises into a chapter, and turn its Markdown into directives and roles."""
     made, solved = deepcopy(chapter), _solved(solutions) if solutions else {}
     captions = _captions(made)
     cells: list[NotebookNode] = []
@@ -111,7 +111,7 @@ def for_page(chapter: NotebookNode, solutions: NotebookNode | None) -> NotebookN
 
 
 def markdown(source: str) -> str:
-    """A text in the plain form, in directives and roles."""
+    """Turn plain Markdown into directives and roles."""
     source = _STATEMENT.sub(_statement, source)
     source = _PREDICT.sub(_prediction, source)
     count = 1
@@ -126,7 +126,7 @@ def markdown(source: str) -> str:
 
 
 def directive(name: str, argument: str, option: str, body: str) -> str:
-    """A directive around a text that may have some itself."""
+    """Write a directive around a text, with a fence that is longer than those inside."""
     fence = ":" * max([3, *(len(inner) + 1 for inner in re.findall(r"^:{3,}", body, re.MULTILINE))])
     blank = "\n\n" if body else "\n"
     return f"{fence}{{{name}}} {argument}".rstrip() + (f"\n{option}" if option else "") + f"{blank}{body}\n{fence}"
@@ -160,7 +160,7 @@ def _folded(match: re.Match[str]) -> str:
 
 
 def _reference(match: re.Match[str]) -> str:
-    """A link within the book as the role that numbers it; a page of the book by its name."""
+    """Turn a link into the role that numbers it, or into the role for pages."""
     words, path, label = " ".join(match["text"].split()), match["path"] or "", match["label"]
     if not path and not label:
         return match[0]
@@ -177,7 +177,7 @@ def _reference(match: re.Match[str]) -> str:
 
 
 def _parts(source: str) -> Iterator[str | re.Match[str]]:
-    """A text between its exercises, and these."""
+    """Yield the text between exercises, and the matches of the exercises."""
     at = 0
     for match in _EXERCISE.finditer(source):
         yield source[at : match.start()]
@@ -187,7 +187,7 @@ def _parts(source: str) -> Iterator[str | re.Match[str]]:
 
 
 def _solved(solutions: NotebookNode) -> dict[str, list[NotebookNode]]:
-    """Label → the cells of a solution, between its directives; in one cell if there is no code in it."""
+    """Return the cells of each solution by its label; solutions without code are one cell."""
     found: dict[str, list[NotebookNode]] = {}
     label = ""
     for cell in deepcopy(solutions).cells:
@@ -211,7 +211,7 @@ def _solution(label: str, cells: list[NotebookNode]) -> list[NotebookNode]:
 
 
 def _captions(chapter: NotebookNode) -> dict[str, str]:
-    """Label → caption of all figures, which are taken out of the text."""
+    """Take the captions of all figures out of the text, and return them by label."""
     found = {}
 
     def take(match: re.Match[str]) -> str:
@@ -225,7 +225,7 @@ def _captions(chapter: NotebookNode) -> dict[str, str]:
 
 
 def _release(cell: NotebookNode) -> None:
-    """What a prediction holds back is folded by the page's own script."""
+    """Unfold the outputs of a prediction, which the page's script folds."""
     if cell.source.startswith("%%predict"):
         cell.source = cell.source.partition("\n")[2]
         cell.metadata["jupyter"] = cell.metadata.get("jupyter", {}) | {"outputs_hidden": True}
@@ -235,7 +235,7 @@ def _release(cell: NotebookNode) -> None:
 
 
 def _joined(cells: list[NotebookNode]) -> list[NotebookNode]:
-    """Cells of text that follow each other are one."""
+    """Join cells of text that follow each other."""
     joined: list[NotebookNode] = []
     for cell in cells:
         if cell.cell_type == "markdown" and not cell.source.strip():

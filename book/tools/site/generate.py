@@ -1,4 +1,4 @@
-"""The parts of the book that are made and not written: indexes, result tables, the card of the data set."""
+"""The generated parts of the book: indexes, tables of results, cards of the data sets."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ from tools.teaching import exercises_page, lectures, question_bank, syllabus
 
 
 def write_tables(folder: Path) -> None:
-    """Write what the pages of the book include: tables, the cards of the glyphs and of the scenes, contact sheets."""
+    """Write the files that the pages include: tables, cards of the data sets, contact sheets."""
     folder.mkdir(parents=True, exist_ok=True)
     blocks = {
         "notation": notation(),
@@ -49,12 +49,12 @@ def write_tables(folder: Path) -> None:
 
 
 def vocabulary() -> list[dict[str, str]]:
-    """The rows of `vocabulary.yml`."""
+    """Return the rows of `vocabulary.yml`."""
     return yaml.safe_load((ROOT / "book" / "vocabulary.yml").read_text(encoding="utf-8"))
 
 
 def notation() -> str:
-    """The table of symbols and identifiers."""
+    """Return the table of symbols and identifiers."""
     lines = ["| symbol | meaning | identifier | shape | kind |", "|---|---|---|---|---|"]
     for row in vocabulary():
         symbol = f"${row['symbol']}$" if row["symbol"] else ""
@@ -64,7 +64,7 @@ def notation() -> str:
 
 
 def speed() -> str:
-    """Lay out the benchmarks of the third edition, a row each with its ratios to what was timed beside it."""
+    """Return the benchmarks of the third edition as a table, each with the measurements beside it."""
     record = json.loads((ROOT / "book" / "data" / "speed.json").read_text(encoding="utf-8"))
     lines = ["| work | median | measured beside it |", "|---|---|---|"]
     for row in record["rows"]:

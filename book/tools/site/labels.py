@@ -1,4 +1,4 @@
-"""What a cross-reference of the book means outside of it: kind, number, title, text, and where it stands."""
+"""The targets of cross-references, for texts outside of the pages: kind, number, title, text and file."""
 
 import re
 from functools import cache
@@ -29,7 +29,7 @@ class Target(NamedTuple):
 
 @cache
 def labels() -> dict[str, Target]:
-    """Every label of the chapters and of the other pages."""
+    """Return the target of every label of chapters, labs and other pages."""
     found: dict[str, Target] = {}
     for path in sorted((ROOT / "book" / "chapters").glob("*.md")):
         found |= of_chapter(path)
@@ -42,7 +42,7 @@ def labels() -> dict[str, Target]:
 
 
 def of_chapter(path: Path) -> dict[str, Target]:
-    """The labels of one chapter, numbered as the book numbers them: by kind, in the order of the text."""
+    """Return the labels of a chapter with their numbers, counted by kind in the order of the text."""
     chapter, file = int(path.stem[:2]), Path("notebooks", f"{path.stem}.ipynb")
     found: dict[str, Target] = {}
     counts: dict[str, int] = {}
@@ -81,7 +81,7 @@ _ROLE = re.compile(r"\{(?P<role>[\w:]+)\}`(?:(?P<words>[^`<]*?)\s*<(?P<named>[^>
 
 
 def spoken(text: str) -> str:
-    """A text in the form of the pages, with the words of its references in place of these."""
+    """Replace references in a text of the pages by words."""
 
     def said(match: re.Match[str]) -> str:
         role, label = match["role"], match["named"] or match["label"]

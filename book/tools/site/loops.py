@@ -1,6 +1,6 @@
-"""The table of the page "In your training loop": whether a gradient is that of the plain loop.
+"""The table of the page "In your training loop", which compares gradients with those of the plain loop.
 
-`python book/tools loops` runs the loops that stand on the page and keeps what it found in `book/data/loops.json`. Each
+`python book/tools loops` runs the loops that the page shows and writes the deviations to `book/data/loops.json`. Each
 trains one step, and leaves its gradient in the parameters.
 """
 
@@ -34,7 +34,7 @@ DIM, CLASSES, ITEMS = 8, 16, 64
 
 
 class OfRanks(nn.Module):
-    """1 − AP of ranks that one takes from the ranker oneself: Algorithm 1 as printed, which honours what comes in."""
+    """1 − AP of ranks that a user takes from the ranker: Algorithm 1 as printed, which uses the incoming gradient."""
 
     def forward(self, scores: Tensor, relevance: Tensor, where: Tensor) -> Tensor:
         ranker, relevance = BlackboxRanker(4.0, normalized=True), relevance & where
@@ -42,7 +42,7 @@ class OfRanks(nn.Module):
         return 1 - (within / ranker(scores, where=where))[relevance].mean()
 
 
-#: The last column is no loss of the package: it shows what the others are spared.
+#: The last column is no loss of the package. It shows the error that the losses of the package avoid.
 OWN = "ranks by hand"
 LOSSES: dict[str, Callable[[], nn.Module]] = {
     "RecallLoss": lambda: OnEmbeddings(RecallLoss(BlackboxRanker(4.0, normalized=True), margin=0.05)),
@@ -56,13 +56,13 @@ LOSSES: dict[str, Callable[[], nn.Module]] = {
 
 
 _CODE = re.compile(r"^\(loop-(?P<key>[\w-]+)\)=\n### [^\n]*\n\n```python\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE)
-#: What lets a loss into pytorch-metric-learning: it stands above the loops.
+#: The wrappers for pytorch-metric-learning, which the page shows above the loops.
 _WRAPPERS = re.compile(r"^```python\n(?P<code>from pytorch_metric_learning.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 @cache
 def runs() -> dict[str, Callable[..., None]]:
-    """The loops of the page by their labels: each a function of net, loss, images and labels."""
+    """Return the loops of the page by label, each as a function of net, loss, images and labels."""
     page = (BOOK / "loops.md").read_text(encoding="utf-8")
     scope, found = {"torch": torch, "nn": nn}, {}
     if find_spec("pytorch_metric_learning"):
@@ -100,12 +100,12 @@ LOOPS = (
 )
 
 
-#: The wrapper calls a loss of embeddings, and allows for no paths.
+#: The wrapper calls a loss of embeddings, and takes no paths of classes.
 ABSENT = {"in-their-wrapper": ("MAPLoss", "HAPPIERLoss")}
 
 
 def task(name: str) -> tuple[nn.Module, nn.Module, Tensor, Tensor]:
-    """A network, a loss and a batch, the same at each call; four items a class, four classes a group."""
+    """Return a network, a loss and a batch of 16 classes with four items each, the same at each call."""
     torch.manual_seed(0)
     net = nn.Sequential(nn.Linear(12, 32), nn.Tanh(), nn.Linear(32, DIM))
     images, classes = torch.randn(ITEMS, 12), torch.arange(ITEMS) // 4
@@ -114,13 +114,13 @@ def task(name: str) -> tuple[nn.Module, nn.Module, Tensor, Tensor]:
 
 
 def gradient(net: nn.Module, loss: nn.Module) -> Tensor:
-    """All that is to be learnt, the loss's own parameters included, in one row."""
+    """Return the gradient of all parameters, those of the loss included, as one vector."""
     found = [parameter.grad for parameter in (*net.parameters(), *loss.parameters())]
     return torch.cat([(part.full_tensor() if hasattr(part, "full_tensor") else part).flatten() for part in found])
 
 
 def expected(kind: str, name: str) -> Tensor:
-    """What a loop should find: written out by hand, each loss on its own, at weight 1."""
+    """Compute the gradient that a loop should have, without the loop and for each loss alone."""
     net, loss, images, labels = task(name)
     if kind == "parts":
         found = []
@@ -140,7 +140,7 @@ def expected(kind: str, name: str) -> Tensor:
 
 
 def deviations(loop: Loop) -> dict[str, float | None]:
-    """How far the gradient of each loss is from what it should be, as a share of its length."""
+    """Return the deviation of the gradient of each loss, relative to its length."""
     rows = _in_processes(loop.processes)[loop.name] if loop.processes > 1 else _gradients(loop)
     found: dict[str, float | None] = {}
     for name, row in rows.items():
@@ -151,10 +151,10 @@ def deviations(loop: Loop) -> dict[str, float | None]:
 
 
 def _gradients(loop: Loop) -> dict[str, Tensor | None]:
-    """The gradient of each loss in a loop; None where the loop has no place for it."""
+    """Return the gradient of each loss in a loop; None if the loop cannot use the loss."""
     found: dict[str, Tensor | None] = dict.fromkeys(LOSSES)
     if loop.needs == "lightning":
-        load_torchvision("lightning")  # which imports it: beside a torch for the CPU that needs help
+        load_torchvision("lightning")  # lightning imports torchvision, which needs help beside a torch for the CPU
     for name in (name for name in LOSSES if name not in ABSENT.get(loop.key, ())):
         net, loss, images, labels = task(name)
         runs()[loop.key](net, loss, images, labels)
@@ -164,7 +164,7 @@ def _gradients(loop: Loop) -> dict[str, Tensor | None]:
 
 @cache
 def _in_processes(processes: int) -> dict[str, dict[str, Tensor | None]]:
-    """Run all loops of so many processes in these, which talk by gloo; what the first one finds, by the loop's name."""
+    """Run the loops that need so many processes with gloo, and return the gradients of the first process."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -186,7 +186,7 @@ def _process(rank: int, processes: int, port: int, folder: str) -> None:
 
 
 def table() -> str:
-    """Loops in rows, losses in columns."""
+    """Return the table with a row per loop and a column per loss."""
     kept = json.loads(RECORD.read_text(encoding="utf-8"))
     heads = [name.removesuffix("Loss") for name in LOSSES]
     lines = [f"| loop | {' | '.join(heads)} |", "|---|" + ":-:|" * len(LOSSES)]
@@ -202,7 +202,7 @@ def _cell(deviation: float | None) -> str:
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     versions = {name: version(name) for name in ("torch", "pytorch-metric-learning", "lightning", "accelerate")}
     record = {"versions": versions, "loops": {loop.name: deviations(loop) for loop in LOOPS}}
     write_json(RECORD, record)

@@ -1,4 +1,4 @@
-"""TeX as MathML, for what has no MathJax: slides, handouts, the EPUB."""
+"""TeX as MathML, for outputs without MathJax: slides, handouts, the EPUB and the PDF."""
 
 import re
 from typing import Any
@@ -8,7 +8,7 @@ from docutils.utils.math import MathError
 from docutils.utils.math.latex2mathml import tex2mathml
 
 _INNER = r"((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)"
-#: What docutils does not read, and what it reads in its place.
+#: TeX that docutils does not read, and an equivalent that it reads.
 _READ_AS = {
     r"\\dots(?![a-z])": r"\\ldots",
     r"\\mathop(?![a-z])": "",
@@ -25,7 +25,7 @@ _READ_AS = {
 
 
 def mathml(tex: str, *, block: bool = False) -> str:
-    r"""A formula, which a browser sets itself; braces and bars of the size that TeX gives them.
+    r"""Return a formula as MathML, with braces and bars in the size that TeX gives them.
 
     >>> "".join(mathml(r"1\dots n").split())
     '<mathxmlns="http://www.w3.org/1998/Math/MathML"><mn>1</mn><mi>…</mi><mi>n</mi></math>'
@@ -37,7 +37,7 @@ def mathml(tex: str, *, block: bool = False) -> str:
         made = str(tex2mathml(read, as_block=block))
     except (MathError, IndexError) as error:
         raise ValueError(f"formula must be in the TeX of docutils, got {tex!r}: write it otherwise") from error
-    made = made.replace("&ApplyFunction;", "\u2061")  # which XHTML does not know by name
+    made = made.replace("&ApplyFunction;", "\u2061")  # XHTML does not have this entity
     return re.sub(r"<mo>([{}‖])</mo>", r'<mo stretchy="false">\1</mo>', made)
 
 
@@ -48,7 +48,9 @@ def visit(translator: Any, node: Any) -> None:
         translator.body.append(mathml(tex))
     else:
         number = f'<span class="eqno">({node["number"]})</span>' if node.get("number") else ""
-        lines = tex.split("\\qquad") if len(tex) > 120 and "\\begin" not in tex else [tex]  # these do not fit in a row
+        lines = (
+            tex.split("\\qquad") if len(tex) > 120 and "\\begin" not in tex else [tex]
+        )  # they would not fit in one row
         made = "".join(mathml(line, block=True) for line in lines)
         translator.body.append(translator.starttag(node, "div", CLASS="formula") + number + made + "</div>\n")
     raise nodes.SkipNode

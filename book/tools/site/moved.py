@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-#: Old page → (new page, and where a place of the old page is now).
+#: The new page of each old page, and the new addresses of places on it.
 MOVED = {
     "chapters/17_since_then": (
         "chapters/17_identity_with_projection",
@@ -27,7 +27,7 @@ _PAGE = """<!doctype html>
 
 
 def write(app: Any, error: Exception | None) -> None:
-    """Write a page at every old address."""
+    """Write a short page at every old address that leads to the new one."""
     if error or app.builder.name != "html":
         return
     for old, (new, places) in MOVED.items():

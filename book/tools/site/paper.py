@@ -13,7 +13,7 @@ BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 
 
 def to_pdf(source: Path, out: Path, *more: str) -> Path:
-    """Print an HTML file as PDF; what a page sets itself has ten seconds of its own clock for it."""
+    """Print an HTML file as PDF; its scripts have ten seconds of virtual time."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         raise SystemExit(f"printing needs one of {', '.join(BROWSERS)}; none is on this machine")
@@ -24,14 +24,14 @@ def to_pdf(source: Path, out: Path, *more: str) -> Path:
         run = subprocess.run(command, capture_output=True, text=True)
         if run.returncode or not part.read_bytes().startswith(b"%PDF"):
             raise SystemExit(f"{browser} printed nothing:\n{run.stderr}")
-        # Chromium writes out the structure that a screen reader follows: of the whole book it is half the file.
+        # Chromium writes the structure for screen readers uncompressed, which is half of the file for the whole book.
         with pikepdf.open(part, allow_overwriting_input=True) as pdf:
             pdf.save(part, object_stream_mode=pikepdf.ObjectStreamMode.generate)
     return out
 
 
 def print_html(page: str, out: Path, *more: str, beside: Path | None = None) -> Path:
-    """Print what is no page of the book; its addresses are those of a folder, or of that of the PDF."""
+    """Print HTML that is no page of the book; relative addresses start at `beside`, or beside the PDF."""
     source = (beside or out.parent) / "_printed.html"
     source.write_text(page, encoding="utf-8")
     try:

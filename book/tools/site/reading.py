@@ -1,4 +1,4 @@
-"""How the book can be read: which chapter needs which, how long a step takes, and paths, also for the pages' script.
+"""The ways through the book: needs of chapters, minutes of steps, and reading paths, also for the pages' script.
 
 The front matter of the chapters says it, `rankedu: {chapter, needs, read, run}`, and `data/paths.yaml`.
 """
@@ -22,7 +22,7 @@ _CELL = re.compile(r"^```\{code-cell\}.*?^```$", re.DOTALL | re.MULTILINE)
 
 
 class Chapter(NamedTuple):
-    """A chapter as its front matter tells it; it takes so many minutes to read."""
+    """A chapter as its front matter describes it; `read` is in minutes."""
 
     number: int
     stem: str
@@ -32,13 +32,13 @@ class Chapter(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Its text, without front matter."""
+        """Return its text without front matter."""
         return _FRONT.sub("", form.text(BOOK / "chapters" / f"{self.stem}.md"), count=1)
 
 
 @cache
 def chapters() -> Mapping[int, Chapter]:
-    """All chapters by their number."""
+    """Return all chapters by their numbers."""
     found = {}
     for path in sorted((BOOK / "chapters").glob("*.md")):
         text = path.read_text(encoding="utf-8")
@@ -49,14 +49,14 @@ def chapters() -> Mapping[int, Chapter]:
 
 
 def behind(number: int) -> set[int]:
-    """All chapters that a chapter builds on, however indirectly."""
+    """Return all chapters on which a chapter builds, directly or indirectly."""
     needs = chapters()[number].needs
     return {*needs, *(far for near in needs for far in behind(near))}
 
 
 @cache
 def homes() -> Mapping[str, int]:
-    """Label → chapter in which it stands."""
+    """Return the number of the chapter that contains each label."""
     of = {one.stem: number for number, one in chapters().items()}
     return {label: of[target.file.stem] for label, target in labels.labels().items() if target.file.stem in of}
 
@@ -71,24 +71,24 @@ class Way(NamedTuple):
 
     @property
     def minutes(self) -> int:
-        """What all its steps take together."""
+        """Return the minutes to read a chapter, a section or a page on a path."""
         return sum(map(minutes, self.steps))
 
 
 @cache
 def ways() -> tuple[Way, ...]:
-    """The reading paths, in the order of `data/paths.yaml`."""
+    """Return the reading paths, in the order of `data/paths.yaml`."""
     return tuple(Way(one["name"], one["title"], one["for"], tuple(one["steps"])) for one in _listed())
 
 
 def minutes(step: str) -> int:
-    """Minutes that a chapter, a section of one, or a page on a path takes to read."""
+    """Return the minutes to read a chapter, a section or a page on a path."""
     return stated().get(step) or chapters()[int(step.removeprefix("ch-"))].read
 
 
 @cache
 def stated() -> dict[str, int]:
-    """The minutes of sections and pages on the paths."""
+    """Return the stated minutes of sections and pages on the paths."""
     return {name: time for one in _listed() for name, time in one["steps"].items() if time}
 
 
@@ -97,13 +97,13 @@ def _listed() -> list[dict[str, Any]]:
 
 
 def times() -> dict[str, int]:
-    """The minutes of every page that has a stated time."""
+    """Return the minutes of every page with a stated time."""
     found = {f"chapters/{one.stem}.html": one.read for one in chapters().values()}
     return found | {f"{step}.html": time for step, time in stated().items() if step not in homes()}
 
 
 def script_data() -> dict[str, Any]:
-    """Every path with its steps; and every page that has a stated time, with its minutes and its predictions."""
+    """Return every path with its steps, and every page with its minutes and number of predictions."""
     pages = {
         page: {"minutes": time, "predictions": len(_PREDICT.findall(_text(page.removesuffix(".html"))))}
         for page, time in sorted(times().items())
@@ -117,7 +117,7 @@ def _text(page: str) -> str:
 
 
 def _step(step: str) -> dict[str, Any]:
-    """A step: its address from the root of the book, its title, its minutes."""
+    """Return the address of a step from the root of the book, its title and its minutes."""
     if step not in homes():
         return {"address": f"{step}.html", "title": _TITLE.findall(_text(step))[0], "minutes": minutes(step)}
     chapter, whole = chapters()[homes()[step]], step.startswith("ch-")
@@ -127,7 +127,7 @@ def _step(step: str) -> dict[str, Any]:
 
 
 def write_script(folder: Path) -> None:
-    """Write the data as a script, which a page can load from the file system, too."""
+    """Write the data as a script, because a page from the file system can load nothing else."""
     encoded = json.dumps(script_data(), ensure_ascii=False, indent=1)
     text = f"/* Made by book/tools/site/reading.py. */\nwindow.bookPaths = {encoded};\n"
     (folder / "paths.js").write_text(text, encoding="utf-8")

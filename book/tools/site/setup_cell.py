@@ -1,4 +1,4 @@
-"""The cell that a notebook begins with when it is taken from the book: where nothing is installed, it sets itself up.
+"""The first cell of a notebook from the book, which installs everything where nothing is installed.
 
 It fetches the repository at the commit of the page, and installs what the code of this notebook imports of the extra
 `lab`, torch excepted: whoever has none is better served by the README's commands.
@@ -12,9 +12,9 @@ from pathlib import Path
 
 from tools.closure import reached, tree, walk
 
-#: What is never fetched anew.
+#: Packages that are never installed again.
 _THERE = {"torch", "numpy"}
-#: `glue` needs these two; the rest of what they bring, half of the time to install, only builds books.
+#: `glue` needs these two, but not their dependencies, which only build books and take half of the time.
 _ALONE = ["docutils", "myst-nb"]
 CELL = """\
 # Where the book is installed, this cell does nothing. Elsewhere (on Colab, on Kaggle, in an empty folder with torch and
@@ -41,7 +41,7 @@ if importlib.util.find_spec("rankedu_book") is None:
 
 @cache
 def declared() -> dict[str, str]:
-    """What the extra `lab` brings: its name → the requirement."""
+    """Return the requirements of the extra `lab` by the names of the distributions."""
     listed = [one.partition(";") for one in importlib.metadata.requires("rankedu") or []]
     wanted = [need.strip() for need, _, when in listed if re.search("'(lab|cli|vision)'|\"(lab|cli|vision)\"", when)]
     return {re.split(r"[<>=!~\[]", need)[0].lower(): need for need in wanted if not need.startswith("rankedu")}
@@ -49,7 +49,7 @@ def declared() -> dict[str, str]:
 
 @cache
 def imports(path: Path) -> frozenset[str]:
-    """The names of the packages that a module, or the cells of a text, import."""
+    """Return the names of the packages that a module, or the cells of a text, import."""
     nodes = list(walk(tree(path)))
     named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     named |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
@@ -58,18 +58,18 @@ def imports(path: Path) -> frozenset[str]:
 
 @cache
 def distributions() -> dict[str, list[str]]:
-    """The distributions that bring a package, as they call themselves in requirements."""
+    """Return the distributions that provide each package, as they are spelled in requirements."""
     found = importlib.metadata.packages_distributions()
     return {module: [name.lower().replace("_", "-") for name in names] for module, names in found.items()}
 
 
 def needs(text: Path) -> list[str]:
-    """The requirements of the extra `lab` that the code of a chapter or lab imports, however indirectly."""
+    """Return the requirements of the extra `lab` that the code of a text imports, directly or indirectly."""
     modules = {name for path in reached(text) for name in imports(path)}
     names = {name for module in modules for name in distributions().get(module, [])}
     return sorted(declared()[name] for name in (names & declared().keys()) - _THERE - {*_ALONE})
 
 
 def source(text: Path, address: str, commit: str) -> str:
-    """The cell, for the notebook of a text, as code."""
+    """Return the code of the cell for the notebook of a text."""
     return CELL.format(address=address, commit=commit.removesuffix("-dirty"), needs=needs(text), alone=_ALONE)

@@ -1,4 +1,4 @@
-"""The templates of what the book's tools draw; values are escaped where `| e` says so."""
+"""The templates in `book/_templates`; a value is only escaped where the template has `| e`."""
 
 import json
 from functools import partial
@@ -12,5 +12,5 @@ ENVIRONMENT.filters["json"] = partial(json.dumps, ensure_ascii=False)
 
 
 def filled(template: str, /, **values: object) -> str:
-    """A template of `book/_templates` with these values."""
+    """Render a template of `book/_templates` with these values."""
     return ENVIRONMENT.get_template(template).render(values)

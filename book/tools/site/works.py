@@ -13,12 +13,12 @@ from pybtex.plugin import find_plugin
 from pybtex.richtext import Text
 
 BOOK = Path(__file__).resolve().parents[2]
-#: What the page of the book has.
+#: The text of the page in the built book.
 DIRECTIVE = "# Bibliography\n\n```{bibliography}\n:all:\n```\n"
 
 
 def page() -> str:
-    """The page: works by the family name of the first author, each with its place."""
+    """Return the page: works by the family name of the first author, each with its anchor."""
     style = find_plugin("pybtex.style.formatting", "plain")()
     backend = find_plugin("pybtex.backends", "markdown")()
     parts = ["# Bibliography"]
@@ -29,7 +29,7 @@ def page() -> str:
 
 
 def cited(keys: str, *, parenthesis: bool, works: Path = BOOK / "references.bib") -> str:
-    """Author and year, as in "(Berthet et al., 2020)"."""
+    """Return author and year, as in "(Berthet et al., 2020)"."""
     works_cited = []
     for key in keys.split(","):
         people, year = bibliography(works)[key.strip()]
@@ -40,7 +40,7 @@ def cited(keys: str, *, parenthesis: bool, works: Path = BOOK / "references.bib"
 
 @cache
 def bibliography(path: Path) -> dict[str, tuple[list[str], str]]:
-    """Family names and year of every work in a file of BibTeX."""
+    """Return family names and year of every work in a BibTeX file."""
     works = {}
     for key, entry in parse_file(str(path)).entries.items():
         names = [[*person.prelast_names, *person.last_names] for person in entry.persons.get("author", [])]
@@ -50,5 +50,5 @@ def bibliography(path: Path) -> dict[str, tuple[list[str], str]]:
 
 
 def main() -> None:
-    """Command line."""
+    """Write the page."""
     (BOOK / "bibliography.md").write_text(page(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Read the exercises out of a chapter's text: what is asked, the reader's stub, the solution."""
+"""Read the exercises of a chapter: the task, the reader's stub and the solution."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _OPTIONS = re.compile(r"\A(?::[\w-]+:[^\n]*\n)+")
 
 @dataclass
 class Exercise:
-    """One exercise of a chapter; parts of a solution are ("markdown" or "code", source)."""
+    """An exercise of a chapter; the parts of its solution are ("markdown" or "code", source)."""
 
     label: str
     number: str
@@ -32,17 +32,17 @@ class Exercise:
 
     @property
     def grade(self) -> str:
-        """hand, code or research."""
+        """Return the grade: hand, code or research."""
         return self.label.split("-")[2]
 
     @property
     def code(self) -> list[str]:
-        """The cells of the solution."""
+        """Return the cells of code of the solution."""
         return [source for kind, source in self.solution if kind == "code"]
 
 
 class Chapter(NamedTuple):
-    """What the exercises of a chapter are made from."""
+    """A chapter with its exercises."""
 
     stem: str
     title: str
@@ -50,18 +50,18 @@ class Chapter(NamedTuple):
 
     @property
     def number(self) -> int:
-        """Its number in the book."""
+        """Return the number of the chapter."""
         return int(self.stem[:2])
 
 
 @cache
 def chapters() -> tuple[Chapter, ...]:
-    """All chapters, in the order of the book."""
+    """Return all chapters, in the order of the book."""
     return tuple(read(path) for path in sorted((labels.ROOT / "book" / "chapters").glob("*.md")))
 
 
 def read(path: Path) -> Chapter:
-    """One chapter."""
+    """Read the exercises of a chapter."""
     title = labels.labels()[f"ch-{path.stem[:2]}"].title
     return Chapter(path.stem, title, tuple(_exercises(form.book(path).cells)))
 
@@ -82,14 +82,14 @@ def _exercises(cells: list[NotebookNode]) -> list[Exercise]:
                 number = labels.labels()[current].number
                 found[current] = Exercise(current, number, argument, _OPTIONS.sub("", text).strip())
             elif kind in ("solution-start", "solution-end"):
-                solving = argument  # the end has none
+                solving = argument  # the end has no argument
             elif kind == "solution" or solving:
                 found[argument or solving].solution.append(("markdown", _OPTIONS.sub("", text).strip()))
     return list(found.values())
 
 
 def _directives(source: str) -> Iterator[tuple[str, str, str]]:
-    """Directives and the text between them, as (kind, argument, body)."""
+    """Yield directives and the text between them, as (kind, argument, body)."""
     at = 0
     for match in [*_DIRECTIVE.finditer(source), None]:
         if between := source[at : match.start() if match else None].strip():

@@ -1,4 +1,4 @@
-"""What the page of the exercises includes: the list of all, the notebooks to take, and an answer of `check`."""
+"""The parts of the page of exercises: a list, notebooks to download, and an answer of `check`."""
 
 import contextlib
 import io
@@ -11,7 +11,7 @@ from tools.teaching.exercise_texts import GRADES, chapters
 
 
 def block() -> str:
-    """The list of all exercises, for the page of the book."""
+    """Return the list of all exercises for the page."""
     lines = []
     for chapter in chapters():
         offered = {"starter notebook": "exercises", "solutions": "solutions"}
@@ -25,14 +25,14 @@ def block() -> str:
 
 
 def feedback() -> str:
-    """What `check` says to the example on the page."""
-    with contextlib.redirect_stdout(io.StringIO()):  # where `check` prints outside of a notebook
+    """Return the answer of `check` to the example on the page."""
+    with contextlib.redirect_stdout(io.StringIO()):  # `check` prints its answer outside of a notebook
         answer = check("rank_min", lambda scores: (scores[None, :] >= scores[:, None]).sum(axis=1))
     return "".join(f"> {line}".rstrip() + "\n" for line in answer._repr_markdown_().splitlines())
 
 
 def write_blocks(folder: Path) -> None:
-    """Write what the page includes, and the notebooks that it hands out."""
+    """Write the files that the page includes, and the notebooks that it offers."""
     (folder / "exercises.md").write_text(block(), encoding="utf-8")
     (folder / "exercises_feedback.md").write_text(feedback(), encoding="utf-8")
     for path, content in derived().items():

@@ -1,4 +1,4 @@
-"""What a teacher hands out: `python book/tools handouts --out handouts`.
+"""Handouts for teachers: `python book/tools handouts --out handouts`.
 
 `answers.pdf` has the answers to all exercises and self-tests, away from the questions; `formulas.pdf` is one page;
 `questions.gift` is for Moodle, `questions-qti.zip` for Canvas; `chapters/` has an archive for each chapter with its
@@ -25,7 +25,7 @@ from tools.teaching.slides import to_html, words
 
 
 def answers() -> str:
-    """The booklet: solutions of the exercises, then the self-test, chapter by chapter."""
+    """Return the booklet of answers: per chapter the solutions of the exercises and the self-test."""
     parts = []
     for chapter in exercise_texts.chapters():
         number, tests = chapter.number, (one for one in question_bank.self_tests() if one.stem == chapter.stem)
@@ -42,7 +42,7 @@ def answers() -> str:
 
 
 def formulas() -> str:
-    """The sheet: the equations of `data/formulas.yaml`, with their numbers in the book."""
+    """Return the sheet of the equations in `data/formulas.yaml`, with their numbers in the book."""
     parts = ["<main>"]
     for group in yaml.safe_load((BOOK / "data" / "formulas.yaml").read_text(encoding="utf-8")):
         parts.append(f"<h2>{group['title']}</h2><dl>")
@@ -57,7 +57,7 @@ def formulas() -> str:
 
 
 def figures(stem: str) -> dict[str, bytes]:
-    """The figures of a chapter by their labels, as its notebook has them."""
+    """Return the figures of a chapter by label, as its notebook has them."""
     found = {}
     for cell in pairs.code_cells(pairs.page(BOOK / "chapters" / f"{stem}.md")):
         if label := cell.metadata.get("mystnb", {}).get("figure", {}).get("name"):
@@ -67,7 +67,7 @@ def figures(stem: str) -> dict[str, bytes]:
 
 
 def equations(stem: str) -> str:
-    """The labelled equations of a chapter, in LaTeX with their labels and numbers."""
+    """Return the labelled equations of a chapter in LaTeX."""
     form = "\\begin{{equation}}\\tag{{{}}}\\label{{{}}}\n{}\n\\end{{equation}}"
     here = {label: one for label, one in labels.labels().items() if one.file.stem == stem and one.kind == "equation"}
     return "\n\n".join(form.format(one.number, label, one.text) for label, one in here.items())
@@ -88,7 +88,7 @@ def archive(stem: str, folder: Path) -> Path:
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("handouts"), help="folder to write to")
     folder = parser.parse_args().out

@@ -1,4 +1,4 @@
-"""The four lectures of `data/lectures.yaml`: what is said there, joined with what the chapters say."""
+"""The four lectures of `data/lectures.yaml`, with the texts and figures of the chapters."""
 
 import re
 from functools import cache
@@ -20,7 +20,7 @@ GRADES = {"hand": "by hand", "code": "with code", "research": "open-ended"}
 
 
 class Question(NamedTuple):
-    """A prediction to put to the audience, in MyST, and what they must be told first."""
+    """A prediction for the audience in MyST, and the facts that the audience needs for it."""
 
     chapter: int
     section: str
@@ -29,7 +29,7 @@ class Question(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A figure of a chapter, the function of its `figures` that draws it, and what to see in it."""
+    """A figure of a chapter, the function that draws it, and what to see in it."""
 
     label: str
     draw: str
@@ -37,23 +37,23 @@ class Picture(NamedTuple):
 
     @property
     def chapter(self) -> int:
-        """The chapter in which it stands."""
+        """Return the number of its chapter."""
         return int(self.label[4:6])
 
     @property
     def caption(self) -> str:
-        """As the chapter has it, in MyST."""
+        """Return the chapter's caption in MyST."""
         return labels.labels()[self.label].title
 
     def figure(self) -> Figure:
-        """Drawn afresh."""
+        """Draw the figure."""
         module, _, name = f"figures.{self.draw}".rpartition(".")
         home = import_module(f"rankedu_book.ch{chapters()[self.chapter].stem}.{module.rpartition('.')[2]}")
         return getattr(home, name)()
 
 
 class Lecture(NamedTuple):
-    """One of the lectures."""
+    """A lecture."""
 
     number: int
     title: str
@@ -65,7 +65,7 @@ class Lecture(NamedTuple):
 
 @cache
 def lectures() -> tuple[Lecture, ...]:
-    """All of them, in order."""
+    """Return all lectures, in order."""
     listed = yaml.safe_load((BOOK / "data" / "lectures.yaml").read_text(encoding="utf-8"))
     return tuple(
         Lecture(number, **{**one, "slides": tuple(map(_slide, one["slides"]))}) for number, one in enumerate(listed, 1)
@@ -73,7 +73,7 @@ def lectures() -> tuple[Lecture, ...]:
 
 
 def _slide(entry: dict[str, Any]) -> Question | Picture:
-    """A figure, or the one prediction of a chapter that has some words."""
+    """Return a figure, or the only prediction of a chapter that contains certain words."""
     if "figure" in entry:
         return Picture(entry["figure"], entry["draw"], entry["say"])
     chapter, words = entry["predict"], entry["words"]
@@ -87,12 +87,12 @@ def _slide(entry: dict[str, Any]) -> Question | Picture:
 
 
 def markdown() -> str:
-    """What the page for teachers includes: a plan of each lecture."""
+    """Return the plans of all lectures for the page for teachers."""
     return "\n\n".join(map(_plan, lectures())) + "\n"
 
 
 def _plan(lecture: Lecture) -> str:
-    """Aims, reading, course and exercises of a lecture."""
+    """Return aims, reading, course and exercises of a lecture."""
     read = ", ".join(f"{{ref}}`{number} {chapters()[number].title} <ch-{number:02d}>`" for number in lecture.chapters)
     needed = f"chapter{'s' if len(lecture.chapters) > 1 else ''}"
     minutes = sum(chapters()[number].read for number in lecture.chapters)
@@ -112,7 +112,7 @@ def _plan(lecture: Lecture) -> str:
 
 
 def exercises(lecture: Lecture) -> list[tuple[str, str, str]]:
-    """Label, title and grade of each exercise to set."""
+    """Return label, title and grade of each exercise of a lecture."""
     return [(label, labels.labels()[label].title, GRADES[label.split("-")[2]]) for label in lecture.exercises]
 
 

@@ -26,7 +26,7 @@ _MARKS = {
 
 
 class Option(NamedTuple):
-    """One answer to choose, and why it is right, or why it tempts and is wrong."""
+    """A possible answer, and why it is right, or why it is tempting and wrong."""
 
     text: str
     reason: str
@@ -56,7 +56,7 @@ class SelfTest(NamedTuple):
 
 @cache
 def bank() -> list[Question]:
-    """The questions of the bank; options are shuffled, the same way each time."""
+    """Return the questions of the bank; options are shuffled, always in the same way."""
     found = []
     for entry in yaml.safe_load(BANK.read_text(encoding="utf-8")):
         options = [Option(text, reason, not number) for number, (text, reason) in enumerate(entry["options"])]
@@ -68,7 +68,7 @@ def bank() -> list[Question]:
 
 @cache
 def self_tests() -> list[SelfTest]:
-    """The self-tests at the ends of the chapters."""
+    """Return the self-tests at the ends of the chapters."""
     found = []
     for chapter in chapters().values():
         section = re.search(r"^## Self-test\n(.*?)(?=^## )", chapter.text, re.DOTALL | re.MULTILINE)
@@ -82,7 +82,7 @@ def self_tests() -> list[SelfTest]:
 
 
 def page() -> str:
-    """All questions, for the page of the book: an option opens to its reason, a self-test to its answer."""
+    """Return all questions for the page, on which an option opens to its reason."""
     lines = []
     for number, chapter in chapters().items():
         lines += [f"## {number}. {chapter.title}", "", f"From {{ref}}`ch-{number:02d}`.", ""]
@@ -110,7 +110,7 @@ def _choice(number: str, question: Question) -> list[str]:
 
 
 def listed() -> list[dict[str, Any]]:
-    """Every question as plain data."""
+    """Return every question as plain data."""
     rows: list[dict[str, Any]] = []
     for stem, number, *texts in self_tests():
         question, answer = (" ".join(words(text).split()) for text in texts)
@@ -124,12 +124,12 @@ def listed() -> list[dict[str, Any]]:
 
 
 def as_json() -> str:
-    """All questions as JSON."""
+    """Return all questions as JSON."""
     return json.dumps(listed(), ensure_ascii=False, indent=1) + "\n"
 
 
 def as_gift() -> str:
-    """All questions in GIFT, which Moodle imports: by chapter, choices with feedback, self-tests as essays."""
+    """Return all questions in GIFT for Moodle: choices with feedback, and self-tests as essays."""
     parts = []
     for number, rows in _by_chapter().items():
         parts.append(f"$CATEGORY: Optimising rank-based metrics/{number}. {chapters()[number].title}")
@@ -138,11 +138,11 @@ def as_gift() -> str:
 
 
 def write_qti(path: Path) -> Path:
-    """Write the same as QTI 1.2, an archive that Canvas imports: a quiz for each chapter."""
+    """Write all questions as QTI 1.2 for Canvas: an archive with a quiz per chapter."""
     texts = {}
     for number, rows in _by_chapter().items():
-        told = {"name": f"chapter-{number:02d}", "title": f"{number}. {chapters()[number].title}"}
-        texts[told["name"]] = filled("qti/quiz.xml", **told, rows=rows, as_html=in_html)
+        values = {"name": f"chapter-{number:02d}", "title": f"{number}. {chapters()[number].title}"}
+        texts[values["name"]] = filled("qti/quiz.xml", **values, rows=rows, as_html=in_html)
     texts["imsmanifest"] = filled("qti/imsmanifest.xml", names=[*texts])
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in texts.items():
@@ -167,12 +167,12 @@ def _in_gift(row: dict[str, Any]) -> str:
 
 
 def _for_moodle(text: str) -> str:
-    """In HTML, with the signs of GIFT escaped."""
+    """Return HTML in which the special characters of GIFT are escaped."""
     return re.sub(r"([\\~=#{}:])", r"\\\1", in_html(text))
 
 
 def in_html(text: str) -> str:
-    """In HTML, with formulas between the signs that quiz systems know."""
+    """Return HTML with formulas in the delimiters that quiz systems know."""
     text = html.escape(text, quote=False)
     for mark, made in _MARKS.items():
         text = re.sub(mark, made, text)
@@ -180,7 +180,7 @@ def in_html(text: str) -> str:
 
 
 def write(folder: Path) -> None:
-    """Write the page's block and the exports."""
+    """Write the block of the page and the exports."""
     files = {"md": page(), "json": as_json(), "gift": as_gift()}
     for ending, text in files.items():
         (folder / f"questions.{ending}").write_text(text, encoding="utf-8")

@@ -33,7 +33,7 @@ def write(folder: Path, number: int) -> Path:
 
 
 def page(lecture: Lecture) -> str:
-    """All slides of a lecture as one page: title, figures and questions, exercises."""
+    """Return all slides of a lecture as one page: title, figures, questions and exercises."""
     slides = [("title", lecture.title, _opening(lecture)), *map(_content, lecture.slides)]
     set_out = (f"Chapter {int(label[2:4])}: {title}, {grade}" for label, title, grade in lectures.exercises(lecture))
     slides.append(("exercises", "To work out", _list(set_out)))
@@ -53,7 +53,7 @@ def _list(lines: Iterable[str]) -> str:
 
 
 def _content(slide: Question | Picture) -> tuple[str, str, str]:
-    """Kind, heading and body of a slide."""
+    """Return kind, heading and body of a slide."""
     if isinstance(slide, Question):
         asked = words(f"{slide.given}\n\n{slide.text}\n\n{quoted(slide.text)}")
         place = f'<p class="below">Chapter {slide.chapter}: {escape(slide.section)}</p>'
@@ -71,7 +71,7 @@ def _content(slide: Question | Picture) -> tuple[str, str, str]:
 
 
 def to_html(markdown: str) -> str:
-    """Paragraphs, emphasis and formulas, which a browser sets itself; links are shown by their text alone."""
+    """Turn Markdown with formulas into HTML, in which links are plain text."""
     parser = MarkdownIt("commonmark").use(dollarmath_plugin, allow_space=False, renderer=_formula)
     parser.add_render_rule("link_open", lambda *_: "")
     parser.add_render_rule("link_close", lambda *_: "")
@@ -83,12 +83,12 @@ def _formula(tex: str, options: dict[str, bool]) -> str:
 
 
 def words(text: str) -> str:
-    """A text of a chapter without its references' addresses."""
+    """Return a text of a chapter with words in place of references."""
     return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", labels.spoken(text))
 
 
 def quoted(text: str) -> str:
-    """The equations and statements that a text refers to, as far as they have one; empty if none."""
+    """Return the equations and statements to which a text refers."""
     parts = []
     for label in dict.fromkeys(re.findall(r"\{(?:eq|prf:ref)\}`([\w-]+)`", text)):
         target = labels.labels()[label]
@@ -101,7 +101,7 @@ def quoted(text: str) -> str:
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("slides"), help="folder to write to")
     folder = parser.parse_args().out

@@ -13,14 +13,14 @@ from tools.site import labels
 from tools.site.reading import BOOK, chapters
 from tools.teaching import lectures
 
-#: A prediction, or a picture that answers to the hand.
+#: A prediction, or a figure to play with.
 TO_TRY = re.compile(r"\{(?:explorable|live|play)\}|^play\(|^:class: predict\b", re.MULTILINE)
-#: Minutes for one of these, beside those of the text.
+#: Minutes for each of them, added to those of the text.
 TRYING = 2
 
 
 class Meeting(NamedTuple):
-    """What to read before a meeting, and what to hand in after it."""
+    """The reading before a meeting, and the exercises after it."""
 
     title: str
     chapters: tuple[int, ...]
@@ -28,18 +28,18 @@ class Meeting(NamedTuple):
 
 
 def four() -> list[Meeting]:
-    """The four lectures."""
+    """Return the meetings of the four lectures."""
     return [Meeting(one.title, one.chapters, one.exercises) for one in lectures.lectures()]
 
 
 def twelve() -> list[Meeting]:
-    """A term."""
+    """Return the meetings of a term."""
     listed = yaml.safe_load((BOOK / "data" / "syllabus.yaml").read_text(encoding="utf-8"))
     return [Meeting(one["title"], tuple(one["chapters"]), tuple(one["exercises"])) for one in listed]
 
 
 def table(meetings: Iterable[Meeting]) -> str:
-    """A row a meeting."""
+    """Return a table with a row per meeting."""
     lines = ["| meeting | to read before it | with everybody | to hand in |", "|---|---|---|---|"]
     for number, one in enumerate(meetings, 1):
         read = "; ".join(
@@ -56,7 +56,7 @@ def table(meetings: Iterable[Meeting]) -> str:
 
 @cache
 def pictures() -> dict[int, str]:  # short chapters have none
-    """Chapter → the question of its picture that answers to the hand, and of a live one if there is any"""
+    """Return the caption of the figure to play with of each chapter that has one."""
     sliders = {one.module: one.caption for one in all_explorables().values()}
     found = sliders | {Live(name).module: Live(name).caption for name in names()}
     return {
@@ -65,5 +65,5 @@ def pictures() -> dict[int, str]:  # short chapters have none
 
 
 def blocks() -> dict[str, str]:
-    """What the page includes."""
+    """Return the blocks that the page includes."""
     return {"syllabus_four": table(four()), "syllabus_twelve": table(twelve())}

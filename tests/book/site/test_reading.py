@@ -33,7 +33,8 @@ def test_the_map_links_every_chapter_and_says_in_words_what_it_draws():
 
 def test_a_chapter_says_the_minutes_of_its_main_line_and_they_are_few():
     for chapter in CHAPTERS.values():
-        assert chapter.read == round(pace.story_minutes(chapter)) <= pace.MOST, chapter.stem
+        minutes = pace.story_minutes(chapter)
+        assert abs(chapter.read - minutes) <= 1 and minutes <= pace.MOST, chapter.stem
         assert f"about {chapter.read} minutes" in " ".join(chapter.text.split()), chapter.stem
 
 

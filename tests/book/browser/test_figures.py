@@ -9,6 +9,7 @@ import walk
 from tools.site.figures import page as page_of
 
 from rankedu import reference
+from rankedu_book.ch01_rank_based_metrics.figures import models as same_scores
 from rankedu_book.figures import FIGURES
 
 EACH = pytest.mark.parametrize("name", FIGURES)
@@ -200,3 +201,16 @@ def test_a_margin_leaves_a_gap_and_errors_then_cost_less(shown):
         found = put(page, margin=margin, error=0.1)
         assert 1e-6 < found["gaps"][0] < 0.01 and found["gaps"][1] == pytest.approx(margin, abs=0.02)
         assert found["with_errors"][0] < found["with_errors"][1]
+
+
+def test_from_model_a_of_chapter_1_to_model_c_cross_entropy_falls_and_ap_falls_too(shown):
+    page, found = shown("cross-entropy"), {}
+    scores, relevant = same_scores()
+    for name in "AC":
+        page.get_by_role("button", name=f"Model {name}").click()
+        page.wait_for_timeout(200)
+        found[name] = state(page)
+        assert found[name]["scores"] == scores[name].tolist()
+        ap = reference.average_precision(scores[name].tolist(), relevant.tolist())
+        assert found[name]["average_precision"] == pytest.approx(ap)
+    assert all(found["C"][kind] < found["A"][kind] for kind in ("cross_entropy", "average_precision"))

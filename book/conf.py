@@ -68,7 +68,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "use_download_button": False,
     "use_fullscreen_button": False,
-    "home_page_in_toc": True,
+    "collapse_navbar": True,
     "show_navbar_depth": 1,
     "navbar_persistent": [],
     "article_footer_items": ["about-page.html"],

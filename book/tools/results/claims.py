@@ -13,7 +13,7 @@ from rankedu_lab.claims import CONTRADICTED, OPEN, SMALL, SUPPORTED, Long, Resul
 from tools.results.papers import markdown
 from tools.results.pictures import show
 
-HEAD = Path(__file__).resolve().parents[2] / "data" / "claims_head.md"
+DATA = Path(__file__).resolve().parents[2] / "data"
 NAMES = {
     "rambo_log": "recall loss (log)",
     "rambo_loglog": "recall loss (log-log)",
@@ -36,7 +36,7 @@ def blocks(folder: Path) -> dict[str, str]:
     found, long = claims.shown(claims.results()), claims.long_runs()
     return {
         "claims_curves": show(folder, "claims_curves", curves(long)) + f"\n{caption(long)}\n",
-        "claims_head": head(found, long),
+        **{name: head(name, found, long) for name in ("claims_head", "claims_front")},
         "claims_table": table(found),
         "claims_questions": questions(found),
         "claims_reached": reached(long),
@@ -97,19 +97,19 @@ def means(settings: str, splits: Sequence[int] = range(claims.SPLITS)) -> dict[s
     }
 
 
-def head(found: Sequence[Result], long: Long) -> str:
-    """The sentences at the head of the page, with their numbers."""
+def head(name: str, found: Sequence[Result], long: Long) -> str:
+    """The sentences at the head of the claims page or on the front page, with their numbers."""
     of = {one.question: one for one in found}
     published, batches = means("published"), claims.read("claims_batches")
     numbers: dict[str, Any] = {**long.baselines["recall@1"], "splits": len(long.splits), "made": long.made}
     numbers |= {"asked": claims.ASKED, "margin": of["margin-is-essential, from a start, R@1"]}
     numbers |= {"fast_ap": _size(of["recall-above-fastap, R@1"]), "ap": _size(of["ap-loss-for-retrieval, R@1"])}
     numbers |= {"csl": _size(of["happier-above-sums, H-AP"]), "fine": of["happier-above-fine, H-AP"]}
-    for name, method in (("fast", "fast_ap"), ("contrastive", "contrastive"), ("log", "rambo_log")):
-        numbers[f"{name}_published"] = published[method]["R@1"]
-    for name, size in (("of_32", "32"), ("of_all", "all")):
-        numbers[name] = np.mean([float(row["mAP"]) for row in batches if row["batch"] == size])
-    return HEAD.read_text(encoding="utf-8").format(**numbers)
+    for word, method in (("fast", "fast_ap"), ("contrastive", "contrastive"), ("log", "rambo_log")):
+        numbers[f"{word}_published"] = published[method]["R@1"]
+    for word, size in (("of_32", "32"), ("of_all", "all")):
+        numbers[word] = np.mean([float(row["mAP"]) for row in batches if row["batch"] == size])
+    return (DATA / f"{name}.md").read_text(encoding="utf-8").format(**numbers)
 
 
 def _size(one: Result) -> str:

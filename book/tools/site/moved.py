@@ -17,6 +17,14 @@ MOVED = {
         },
     ),
     "claims-report": ("claims", {}),
+    "syllabus": ("teaching", {}),
+}
+#: A page that is still there → where those of its places are now that have left it.
+LEFT = {
+    "results": {
+        f"results-{place}": f"results-pictures.html#results-{place}"
+        for place in ("rambo-fig-4", "smooth-ap-figs", "happier-fig-5", "happier-fig-6")
+    }
 }
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>This page has moved</title>
@@ -24,6 +32,13 @@ _PAGE = """<!doctype html>
 <script>const places = {places}; location.replace(places[location.hash.slice(1)] ?? "{new}" + location.hash)</script>
 </head><body><main><h1>This page has moved</h1><p><a href="{new}">Go to its new address</a>.</p></main></body></html>
 """
+_LEFT = "<script>{{ const at = {places}[location.hash.slice(1)]; if (at) location.replace(at); }}</script>\n"
+
+
+def lead_on(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Lead from a place that has left a page to where it is now."""
+    if page in LEFT:
+        context["metatags"] += _LEFT.format(places=json.dumps(LEFT[page]))
 
 
 def write(app: Any, error: Exception | None) -> None:
@@ -37,5 +52,6 @@ def write(app: Any, error: Exception | None) -> None:
 
 def setup(app: Any) -> dict[str, bool]:
     """Make this module a Sphinx extension."""
+    app.connect("html-page-context", lead_on)
     app.connect("build-finished", write)
     return {"parallel_read_safe": True, "parallel_write_safe": False}

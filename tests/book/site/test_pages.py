@@ -133,3 +133,11 @@ def test_a_prediction_is_followed_by_its_experiment_folded_and_a_reveal(path):
         assert cells and "admonition" not in answer.rpartition("\n")[0], "between the two stands the experiment"
         hidden = ["outputs_hidden: true" in cell or "remove-cell" in cell for cell in cells]
         assert all(hidden) or (any(hidden) and not chapter), question  # a lab's training prints nothing
+
+
+def test_the_menu_has_at_most_thirty_entries():
+    front = (pairs.ROOT / "book" / "index.md").read_text(encoding="utf-8")
+    trees = re.findall(r"```\{toctree\}\n(?::[^\n]*\n)*\n(.*?)\n```", front, re.DOTALL)
+    listed = [entry for tree in trees for entry in tree.split()]
+    chapters = list((pairs.ROOT / "book" / "chapters").glob("*.md"))
+    assert listed.count("chapters/*") == 1 and len(listed) - 1 + len(chapters) <= 30

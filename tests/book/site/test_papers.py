@@ -126,7 +126,8 @@ def test_mistakes_are_told_by_what_they_share_with_the_query():
 
 
 def test_the_page_includes_every_block():
-    text = (papers.ROOT / "book" / "results.md").read_text(encoding="utf-8")
+    pages = (papers.ROOT / "book" / f"{name}.md" for name in ("results", "results-pictures"))
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
     assert all(f"_generated/{name}.md" in text for name in papers_page.blocks())
 
 

@@ -23,7 +23,7 @@ _MISSING = [name for package, names in PACKAGES.items() if package not in _THERE
 
 app = typer.Typer(
     name="rankedu",
-    help="Optimise the ranking metric itself: the tools of the book.",
+    help="Train and evaluate on ranking metrics, with the tools of the book.",
     epilog=f"A checkout of the repository has more commands: {', '.join(_MISSING)}." if _MISSING else None,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -42,14 +42,14 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Optimise the ranking metric itself: the tools of the book."""
+    """Train and evaluate on ranking metrics, with the tools of the book."""
 
 
 def _refuse(context: typer.Context) -> None:
-    """Stand in for a command that is not there."""
+    """Take the place of a command that is only in a checkout."""
     where = "in a checkout of the repository (install it there: pip install -e '.[lab]')"
     print(f"rankedu {context.info_name}: this command works {where}", file=sys.stderr)
     raise typer.Exit(code=2)

@@ -1,4 +1,4 @@
-"""The command that evaluates embeddings which somebody has saved."""
+"""The command that evaluates saved embeddings."""
 
 import json
 import sys
@@ -9,34 +9,50 @@ from typing import Annotated, Any
 import typer
 
 _ONE_LEVEL = "ap, ap@K, ap-min@K, map@r, mrr, r-precision, recall@K (a hit is enough), recall-share@K, precision@K"
-_METRICS = f"Among {_ONE_LEVEL}, h-ap, asi, ndcg, ndcg@K."
+_METRICS = f"Metrics, from {_ONE_LEVEL}, h-ap, asi, ndcg, ndcg@K."
 
 
 def evaluate(
-    embeddings: Annotated[Path, typer.Argument(help="The embeddings, one row per item: .npy.")],
-    labels: Annotated[Path, typer.Argument(help="Labels of the items: .csv or .npy, columns from root to leaf.")],
+    embeddings: Annotated[Path, typer.Argument(help="File .npy of the embeddings, one row per item.")],
+    labels: Annotated[Path, typer.Argument(help="File .csv or .npy of the labels, with columns from root to leaf.")],
     metrics: Annotated[str, typer.Option(metavar="A,B", help=_METRICS)] = "ap,recall@1,map@r",
-    gallery: Annotated[Path | None, typer.Option(help="The items that are ranked; default: all but the query.")] = None,
-    gallery_labels: Annotated[Path | None, typer.Option(help="Labels of the gallery.")] = None,
-    ids: Annotated[Path | None, typer.Option(help="Names of the items: an item is never its own partner.")] = None,
-    gallery_ids: Annotated[Path | None, typer.Option(help="Names of the items of the gallery.")] = None,
-    similarity: Annotated[str, typer.Option(help="cosine, dot or euclidean: how items are ranked.")] = "cosine",
+    gallery: Annotated[
+        Path | None, typer.Option(help="File of the items that are ranked, by default all except the query.")
+    ] = None,
+    gallery_labels: Annotated[Path | None, typer.Option(help="File of the labels of the gallery.")] = None,
+    ids: Annotated[
+        Path | None, typer.Option(help="File of the names of the items. An item is never its own partner.")
+    ] = None,
+    gallery_ids: Annotated[Path | None, typer.Option(help="File of the names of the items of the gallery.")] = None,
+    similarity: Annotated[
+        str, typer.Option(help="Similarity that ranks the items: cosine, dot or euclidean.")
+    ] = "cosine",
     ties: Annotated[
-        str, typer.Option(help="expected, ordinal, pessimistic or optimistic: order of ties.")
+        str, typer.Option(help="Order of ties: expected, ordinal, pessimistic or optimistic.")
     ] = "expected",
-    interval: Annotated[float | None, typer.Option(help="Level of intervals, such as 0.95; default: none.")] = None,
-    columns: Annotated[str | None, typer.Option(metavar="A,B", help="Columns of .csv, by name or number.")] = None,
-    header: Annotated[bool, typer.Option("--header", help="A .csv has a head, even if it looks like a label.")] = False,
+    interval: Annotated[
+        float | None, typer.Option(help="Level of confidence intervals, such as 0.95, by default none.")
+    ] = None,
+    columns: Annotated[str | None, typer.Option(metavar="A,B", help="Columns of a .csv, by name or number.")] = None,
+    header: Annotated[
+        bool, typer.Option("--header", help="The first row of a .csv is a head, even if it looks like labels.")
+    ] = False,
     alpha: Annotated[float, typer.Option(help="Exponent of the relevance, for h-ap.")] = 1.0,
-    monotone: Annotated[bool, typer.Option("--monotone", help="Relevance never inverts levels, for h-ap.")] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "cpu",
-    chunk_size: Annotated[int, typer.Option(help="Queries in work at a time; fewer need less memory.")] = 1024,
+    monotone: Annotated[
+        bool, typer.Option("--monotone", help="Use a relevance that never inverts levels, for h-ap.")
+    ] = False,
+    device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "cpu",
+    chunk_size: Annotated[
+        int, typer.Option(help="Number of queries that are ranked at a time. Fewer need less memory.")
+    ] = 1024,
     json_file: Annotated[
         Path | None,
-        typer.Option("--json", metavar="FILE", help="Write JSON to this file too; - prints it instead of the table."),
+        typer.Option(
+            "--json", metavar="FILE", help="File for the results as JSON. With - they are printed instead of the table."
+        ),
     ] = None,
 ) -> None:
-    """Evaluate embeddings that you have saved: each item ranks all others by similarity."""
+    """Evaluate saved embeddings. Each item ranks all others by similarity."""
     from rankedu.files import written
     from rankedu.metrics.names import parse
 

@@ -1,4 +1,4 @@
-"""Commands of the book: write its figures, begin a chapter; and what the doctor looks at for its sake."""
+"""Commands of the book, which write figures and begin a chapter, and the checks of the doctor for the book."""
 
 import sys
 from importlib import import_module
@@ -9,19 +9,24 @@ import typer
 
 
 def figures(
-    out: Annotated[Path, typer.Option(help="Folder to write to; made if missing.")] = Path("figures"),
+    out: Annotated[Path, typer.Option(help="Folder for the figures, made if it is missing.")] = Path("figures"),
     only: Annotated[
-        str, typer.Option(metavar="NAMES", help="Names such as 'RaMBO Fig. 1', with semicolons.", show_default="all")
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="Names of figures, separated by semicolons, such as 'RaMBO Fig. 1'.",
+            show_default="all",
+        ),
     ] = "",
     lam: Annotated[float | None, typer.Option(help="Interpolation λ.", show_default="the figure's")] = None,
     margin: Annotated[float | None, typer.Option(help="Margin α.", show_default="the figure's")] = None,
     alpha: Annotated[float | None, typer.Option(help="Relevance exponent α.", show_default="the figure's")] = None,
     batch_sizes: Annotated[
-        str | None, typer.Option(metavar="N,N", help="Sizes of batches.", show_default="the figure's")
+        str | None, typer.Option(metavar="N,N", help="Batch sizes, separated by commas.", show_default="the figure's")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of drawn scores.", show_default="the figure's")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the random scores.", show_default="the figure's")] = None,
 ) -> None:
-    """Write the papers' figures as PNG and SVG, all or some of them, with settings of your own."""
+    """Write the papers' figures as PNG and SVG, all or some of them, with your settings."""
     from rankedu_book.kit.figures import write_figures
 
     given = {"lam": lam, "margin": margin, "alpha": alpha, "seed": seed}
@@ -37,10 +42,10 @@ def figures(
 
 
 def new_chapter(
-    slug: Annotated[str, typer.Argument(help="Name of its files and modules, for instance soft_sorting.")],
-    title: Annotated[str, typer.Option(help="As it stands above the text.")],
+    slug: Annotated[str, typer.Argument(help="Name of the files and modules, for example soft_sorting.")],
+    title: Annotated[str, typer.Option(help="Title of the chapter.")],
 ) -> None:
-    """Write the files of a new chapter: text, figures, slider, exercises and tests, with brackets where you write."""
+    """Write the files of a new chapter, that is, text, figures, exercises and tests, with brackets to fill in."""
     from rankedu_book.kit.new_chapter import new_chapter as write
 
     try:
@@ -48,11 +53,11 @@ def new_chapter(
     except (ValueError, OSError) as error:
         print(f"rankedu new-chapter: {error}", file=sys.stderr)
         raise typer.Exit(code=2) from None
-    print(*written, "Next: write what stands in ⟨brackets⟩; book/contributing/chapter.md tells the rest", sep="\n")
+    print(*written, "Next: replace the ⟨brackets⟩. book/contributing/chapter.md explains the rest.", sep="\n")
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the commands to the command `rankedu`, and what they need to what its doctor looks at."""
+    """Add the commands to the command `rankedu`, and their needs to the checks of its doctor."""
     from rankedu.cli import doctor
 
     app.command()(figures)

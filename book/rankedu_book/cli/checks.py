@@ -1,4 +1,4 @@
-"""What the book and the labs need of a machine, for the command `doctor`."""
+"""Checks of a machine for the book and the labs, for the command `doctor`."""
 
 import shutil
 from importlib.util import find_spec
@@ -18,7 +18,7 @@ _BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-
 
 
 def findings() -> list[Finding]:
-    """Look at the extras and at what they need."""
+    """Check the extras and their needs."""
     extras = [finding for extra, names in _EXTRAS.items() for finding in distributions(names, extra)]
     return [*extras, _kernel(), _browser()]
 
@@ -35,5 +35,5 @@ def _kernel() -> Finding:
 
 def _browser() -> Finding:
     found = next(filter(shutil.which, _BROWSERS), None)
-    fix = "install Chromium, e.g. apt-get install chromium; only the browser tests need it"
+    fix = "install Chromium, for example by apt-get install chromium; only the browser tests need it"
     return Finding("browser", found or "missing", found is not None, fix)

@@ -8,16 +8,18 @@ import typer
 from rankedu_lab.cli.shared import telling
 
 data = typer.Typer(
-    help="The papers' data sets: what there is, and whether yours are whole.",
+    help="List the papers' data sets, and check whether yours are complete.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-DataRoot = Annotated[Path | None, typer.Option("--data-root", help="Folder of the data sets; default: $RANKEDU_DATA.")]
+DataRoot = Annotated[
+    Path | None, typer.Option("--data-root", help="Folder of the data sets, by default $RANKEDU_DATA.")
+]
 
 
 @data.command("list")
 def list_data(data_root: DataRoot = None) -> None:
-    """List the data sets: counts as published, whether they are found, and where their owners publish them."""
+    """List the data sets with their published counts, whether they are found, and where they are published."""
     from rankedu_lab.datasets.registry import catalogue
 
     print(catalogue(data_root))
@@ -25,9 +27,9 @@ def list_data(data_root: DataRoot = None) -> None:
 
 @data.command("check")
 def check_data(
-    name: Annotated[str, typer.Argument(help="Name of the data set, for instance cub.")], data_root: DataRoot = None
+    name: Annotated[str, typer.Argument(help="Name of the data set, for example cub.")], data_root: DataRoot = None
 ) -> None:
-    """Compare a data set with what is published: lists, files and counts. Leaves with 1 if anything differs."""
+    """Compare the lists, files and counts of a data set with the published ones. The exit code is 1 if they differ."""
     from rankedu_lab.datasets import check
 
     with telling("data check"):

@@ -1,4 +1,4 @@
-"""Commands of the labs: run one, sweep a grid of it, search its settings, and read what came out."""
+"""Commands of the labs, which run one, sweep a grid, search for settings, and print the results."""
 
 import sys
 from collections.abc import Sequence
@@ -24,10 +24,12 @@ def run(
     timeout: Timeout = 3600,
     runs: Runs = Path("runs"),
     labs: Labs = None,
-    force: Annotated[bool, typer.Option("--force", help="Run again what has been run.")] = False,
-    explain: Annotated[bool, typer.Option("--list", help="List the lab's parameters and presets instead.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Repeat a finished run.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--list", help="List the lab's parameters and presets, and run nothing.")
+    ] = False,
 ) -> None:
-    """Run a lab with a preset or parameters of your own; what has been run is not run again."""
+    """Run a lab with a preset or with your parameters. Finished runs are skipped."""
     from rankedu_lab.runs import run_lab
 
     with telling("run"):
@@ -39,12 +41,12 @@ def run(
             return
         asked: dict[str, Any] = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
         done = run_lab(lab, **asked, timeout=timeout, force=force)
-    print("Nothing to do: it has been run (--force runs it again)." if done.skipped else "Done.")
+    print("Nothing to do: the run is finished (--force repeats it)." if done.skipped else "Done.")
     print(_metrics_of(done))
 
 
 def _metrics_of(run: "Run") -> str:
-    """The first metrics of a result, a line each, and where the others are."""
+    """Return the first metrics of a result, one per line, and the place of the others."""
     from rankedu_lab.runs.records import flatten
 
     metrics = flatten(run.result.get("metrics", {}))
@@ -59,10 +61,10 @@ def sweep(
     lab: Lab,
     grid: Annotated[
         list[str] | None,
-        typer.Option("--grid", metavar="KEY=VALUE,VALUE", help="Values of a parameter; all combinations are run."),
+        typer.Option("--grid", metavar="KEY=VALUE,VALUE", help="Values of a parameter. All combinations are run."),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(help="Run each with the seeds 0, 1, …, this number less one.", show_default="3")
+        int | None, typer.Option(help="Number of seeds, which are 0, 1 and so on.", show_default="3")
     ] = None,
     preset: Preset = None,
     parameters: Parameters = None,
@@ -72,11 +74,14 @@ def sweep(
     workers: Workers = None,
     scheduler: Scheduler = None,
     resources: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=NUMBER", help="What a run takes of a worker there, such as GPU=1.")
+        list[str] | None,
+        typer.Option(metavar="NAME=NUMBER", help="Resource of a worker that a run needs, such as GPU=1."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the runs and how far they are instead.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List the runs with their progress, and start nothing.")
+    ] = False,
 ) -> None:
-    """Run a lab at every point of a grid, for several seeds; what has been run is not run again."""
+    """Run a lab at every point of a grid, for several seeds. Finished runs are skipped."""
     from rankedu_lab import runs as running
     from rankedu_lab.runs.sweeps import list_states, parse_resources
 
@@ -95,9 +100,9 @@ def sweep(
 
 def search(
     lab: Lab,
-    method: Annotated[str, typer.Option(help="The loss whose settings are searched for.")],
-    trials: Annotated[int, typer.Option(help="Runs, those included that have been made.")] = 20,
-    metric: Annotated[str, typer.Option(help="What the validation split chooses by.")] = "mAP@R",
+    method: Annotated[str, typer.Option(help="Loss whose settings are searched for.")],
+    trials: Annotated[int, typer.Option(help="Number of runs, finished ones included.")] = 20,
+    metric: Annotated[str, typer.Option(help="Metric on the validation split that chooses the settings.")] = "mAP@R",
     preset: Preset = None,
     parameters: Parameters = None,
     timeout: Timeout = 3600,
@@ -106,7 +111,7 @@ def search(
     workers: Workers = None,
     scheduler: Scheduler = None,
 ) -> None:
-    """Search the learning rate and the own settings of a method by trials on the validation split."""
+    """Search for the learning rate and the settings of a method by trials on the validation split."""
     from rankedu_lab.methods.space import as_parameters, space_of
     from rankedu_lab.runs.search import search as search_for
 
@@ -123,7 +128,7 @@ def search(
 
 
 def _about(lab: str, labs: Path | None) -> str:
-    """The parameters of a lab, and the presets that fit it."""
+    """Return the parameters of a lab, and the presets that fit it."""
     from rankedu_lab.runs import find_labs, list_presets, read_parameters
     from rankedu_lab.runs.folders import find_lab
     from rankedu_lab.runs.parameters import describe
@@ -134,14 +139,20 @@ def _about(lab: str, labs: Path | None) -> str:
 
 
 def results(
-    runs: Annotated[list[Path] | None, typer.Option(help="Folder of runs, or kept table; may be given again.")] = None,
-    keep: Annotated[Path | None, typer.Option(help="Keep the runs in this table, a .jsonl, a line each.")] = None,
-    lab: Annotated[str | None, typer.Option(help="Only this lab.")] = None,
+    runs: Annotated[
+        list[Path] | None, typer.Option(help="Folder of runs, or kept table. You may repeat this option.")
+    ] = None,
+    keep: Annotated[Path | None, typer.Option(help="File .jsonl that keeps the runs, one per line.")] = None,
+    lab: Annotated[str | None, typer.Option(help="Show only this lab.")] = None,
     by: Annotated[str | None, typer.Option(metavar="A,B", help="Parameters that distinguish the rows.")] = None,
-    metrics: Annotated[str | None, typer.Option(metavar="A,B", help="Columns; the first sorts the rows.")] = None,
-    where: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Only runs with this parameter.")] = None,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Metrics for the columns. The first one sorts the rows.")
+    ] = None,
+    where: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Show only runs with this parameter.")
+    ] = None,
 ) -> None:
-    """Print a table of the finished runs: one row a setting, mean ± standard deviation over the seeds."""
+    """Print a table of the finished runs, one row per setting, with mean ± standard deviation over the seeds."""
     from rankedu_lab.runs import keep_runs, tabulate
 
     with telling("results"):

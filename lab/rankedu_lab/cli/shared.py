@@ -1,4 +1,4 @@
-"""What the commands of the labs share: options, and what is said of errors."""
+"""Options and error messages that the commands of the labs share."""
 
 import sys
 from collections.abc import Iterator
@@ -8,23 +8,24 @@ from typing import Annotated
 
 import typer
 
-Lab = Annotated[str, typer.Argument(help="Name of the lab, for instance retrieval.")]
-Preset = Annotated[str | None, typer.Option(help="A file of presets/, without its ending.")]
+Lab = Annotated[str, typer.Argument(help="Name of the lab, for example retrieval.")]
+Preset = Annotated[str | None, typer.Option(help="Name of a preset, which is a file in the folder presets.")]
 Parameters = Annotated[
-    list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Set a parameter; goes before the preset's.")
+    list[str] | None, typer.Option("-p", metavar="KEY=VALUE", help="Value of a parameter, which overrides the preset.")
 ]
-Timeout = Annotated[float, typer.Option(help="Seconds that a run may take; one that hangs is tried twice.")]
-Runs = Annotated[Path, typer.Option(help="Where the folders of the runs are made.")]
-Labs = Annotated[Path | None, typer.Option(help="Folder of the labs; default: that of the checkout.")]
-Workers = Annotated[int | None, typer.Option(help="Runs at a time.", show_default="GPUs, or cores")]
+Timeout = Annotated[float, typer.Option(help="Seconds that a run may take before it is stopped.")]
+Runs = Annotated[Path, typer.Option(help="Folder for the folders of the runs.")]
+Labs = Annotated[Path | None, typer.Option(help="Folder of the labs, by default the one of the checkout.")]
+Workers = Annotated[int | None, typer.Option(help="Number of parallel runs.", show_default="GPUs, or cores")]
 Scheduler = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Use the workers of this Dask scheduler, tcp://HOST:PORT.")
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Address of a Dask scheduler, tcp://HOST:PORT, whose workers do the runs."),
 ]
 
 
 @contextmanager
 def telling(command: str) -> Iterator[None]:
-    """Say what was wrong, and leave: with 130 after Ctrl-C, with 1 if runs failed, with 2 if it is the arguments."""
+    """Print an error and exit, with 130 after Ctrl-C, with 1 if runs failed, and with 2 for wrong arguments."""
     from rankedu_lab.runs import LabError, SweepError
 
     try:

@@ -12,38 +12,45 @@ from rankedu_lab.cli.shared import telling
 
 def train(
     source: Annotated[
-        Path, typer.Argument(help="Folder with a folder per class, or table .csv: path,label[,label …][,split].")
+        Path,
+        typer.Argument(
+            help="Folder with one folder per class, or table .csv with the columns path,label[,label …][,split]."
+        ),
     ],
     out: Annotated[Path | None, typer.Option(help="New folder for the results.", show_default="SOURCE-trained")] = None,
     root: Annotated[
         Path | None, typer.Option(help="Folder that the paths of a table start from.", show_default="the table's")
     ] = None,
     loss: Annotated[
-        str | None, typer.Option(help="Name of a method of the labs.", show_default="roadmap; of a hierarchy happier")
+        str | None,
+        typer.Option(
+            help="Name of the loss, which may be any method of the labs.",
+            show_default="roadmap; of a hierarchy happier",
+        ),
     ] = None,
     settings: Annotated[str, typer.Option(metavar="'A=1 B=2'", help="Settings of the loss.")] = "",
     model: Annotated[str, typer.Option(help="Network: convnet_wide, resnet34 or resnet50.")] = "convnet_wide",
-    weights: Annotated[Path | None, typer.Option(help="File of weights to start from, such as a model.pt.")] = None,
+    weights: Annotated[Path | None, typer.Option(help="File of the first weights, such as a model.pt.")] = None,
     pretrained: Annotated[bool, typer.Option("--pretrained", help="Start a ResNet from ImageNet's weights.")] = False,
     frozen: Annotated[bool, typer.Option("--frozen", help="Train only the last layer, which is quick.")] = False,
     size: Annotated[
         int | None,
-        typer.Option(help="Side in pixels that pictures are brought to.", show_default="32; of a ResNet 224"),
+        typer.Option(help="Side length of the scaled pictures, in pixels.", show_default="32; of a ResNet 224"),
     ] = None,
     dim: Annotated[
-        int | None, typer.Option(help="Dimensions of an embedding.", show_default="64; of a ResNet 512")
+        int | None, typer.Option(help="Number of dimensions of an embedding.", show_default="64; of a ResNet 512")
     ] = None,
-    steps: Annotated[int, typer.Option(help="Number of training steps, with a batch each.")] = 300,
-    batch_size: Annotated[int, typer.Option(help="Most pictures in a batch.")] = 128,
-    per_class: Annotated[int, typer.Option(help="Pictures of each class in a batch.")] = 4,
+    steps: Annotated[int, typer.Option(help="Number of training steps, with one batch per step.")] = 300,
+    batch_size: Annotated[int, typer.Option(help="Largest number of pictures in a batch.")] = 128,
+    per_class: Annotated[int, typer.Option(help="Number of pictures per class in a batch.")] = 4,
     lr: Annotated[float | None, typer.Option(help="Learning rate.", show_default="1e-3; from ImageNet 1e-5")] = None,
     mirror: Annotated[bool, typer.Option("--mirror", help="Mirror pictures at random in training.")] = False,
     as_stored: Annotated[bool, typer.Option("--as-stored", help="Ignore the EXIF orientation of pictures.")] = False,
     draw_split: Annotated[
-        bool, typer.Option("--draw-split", help="Draw the test classes, even if a split is given.")
+        bool, typer.Option("--draw-split", help="Draw the test classes at random, even if there is a split.")
     ] = False,
     test_share: Annotated[
-        float, typer.Option(help="Share of the classes that are drawn for the test.", show_default="a third")
+        float, typer.Option(help="Share of the classes that are used for the test.", show_default="a third")
     ] = 1 / 3,
     seed: Annotated[int, typer.Option(help="Seed of the split, the first weights and the batches.")] = 0,
     skip_unreadable: Annotated[
@@ -52,7 +59,7 @@ def train(
     skip_single: Annotated[bool, typer.Option("--skip-single", help="Leave out classes of one picture.")] = False,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
 ) -> None:
-    """Train a network on your pictures, evaluate it on classes that it never saw, and write a model card."""
+    """Train a network on your pictures, evaluate it on new classes, and write a model card."""
     with telling("train"):
         from rankedu_lab.experiments import own
 
@@ -68,7 +75,7 @@ def train(
                 print(line)
             rows = own.train(data, folder, device=device, command=shlex.join(["rankedu", *sys.argv[1:]]), **chosen)
     if rows is None:
-        print("Nothing to do: it is done (another --out trains anew).")
+        print("Nothing to do: it is done (choose another --out to train anew).")
     else:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         print("\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows))

@@ -1,4 +1,4 @@
-"""What the claims page includes: a figure, a few sentences with their numbers, and tables, made from `lab/records`."""
+"""The parts of the claims page: a figure, a few sentences with numbers, and tables, made from `lab/records`."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,7 +32,7 @@ NAMES = {
 
 
 def blocks(folder: Path) -> dict[str, str]:
-    """What the pages include; name → Markdown. The figure goes to the folder."""
+    """Return the Markdown of each block by its name, and write the figure to the folder."""
     found, long = claims.shown(claims.results()), claims.long_runs()
     return {
         "claims_curves": show(folder, "claims_curves", curves(long)) + f"\n{caption(long)}\n",
@@ -45,7 +45,7 @@ def blocks(folder: Path) -> dict[str, str]:
 
 
 def caption(long: Long) -> str:
-    """What the figure shows, and how much of the experiment is in."""
+    """Return the caption of the figure, with the number of finished runs."""
     rate = (
         "the best of three rates on `val`"
         if long.tuned
@@ -85,7 +85,7 @@ def curves(long: Long) -> Any:
 
 
 def means(settings: str, splits: Sequence[int] = range(claims.SPLITS)) -> dict[str, dict[str, float]]:
-    """The mean over splits of what each method reaches after 250 steps, in points."""
+    """Return the mean over splits of each method after 250 steps, in points."""
     rows = [one for one in claims.read("claims_reached") if one["settings"] == settings and int(one["split"]) in splits]
     methods = dict.fromkeys(row["method"] for row in rows)
     return {
@@ -117,7 +117,7 @@ def _size(one: Result) -> str:
 
 
 def table(found: Sequence[Result]) -> str:
-    """The claims that a paper makes, grouped by verdict, each with the paper's own words."""
+    """Return the claims of papers by verdict, each with the paper's words."""
     papers, rows = claims.quotations(), []
     for verdict in (SUPPORTED, CONTRADICTED, SMALL, OPEN):
         for one in found:
@@ -138,7 +138,7 @@ def table(found: Sequence[Result]) -> str:
 
 
 def questions(found: Sequence[Result]) -> str:
-    """What no paper says in these words: questions of ours."""
+    """Return our own questions, which no paper states in these words."""
     papers, rows = claims.quotations(), []
     for answer in (claims.BETTER, claims.WORSE, SMALL, OPEN):
         for one in found:
@@ -164,7 +164,7 @@ def _grouped(rows: list[dict[str, str]]) -> str:
 
 
 def reached(long: Long) -> str:
-    """R@1 after 250 steps with searched and with published settings, beside the baselines."""
+    """Return R@1 after 250 steps with searched and with published settings, beside the baselines."""
     searched, published = means("searched"), means("published")
     rows = [
         {
@@ -182,7 +182,7 @@ def reached(long: Long) -> str:
 
 
 def rules() -> str:
-    """Every claim with the paper's words, what the paper measured, and the rule as it was committed."""
+    """Return every claim with the paper's words, its measurement, and our rule as it was committed."""
     rules = {one["id"]: one for one in yaml.safe_load((claims.RECORDS / "claims.yaml").read_text(encoding="utf-8"))}
     lines = []
     for name, one in claims.quotations().items():

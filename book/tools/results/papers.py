@@ -1,7 +1,7 @@
-"""The papers' tables: the printed numbers, beside them those of our runs, and the sweeps that make these.
+"""The papers' tables: printed numbers, the numbers of our runs beside them, and the sweeps of these runs.
 
-`data/printed/*.yaml` is what the papers print. `data/sweeps.yaml` says what is run, `data/tables/*.yaml` which of the
-runs stand beside which row, and `lab/records/results.jsonl` holds records of them. `python book/tools papers` prints
+`data/printed/*.yaml` has the printed numbers, `data/sweeps.yaml` the sweeps, `data/tables/*.yaml` the runs beside each
+row, and `lab/records/results.jsonl` the records of the runs. `python book/tools papers` prints
 the commands of the sweeps.
 """
 
@@ -27,12 +27,12 @@ UNTRAINED = {"method": "Before any training", "ours": "untrained"}
 
 @cache
 def read(path: Path) -> dict[str, Any]:
-    """A YAML file."""
+    """Read a YAML file."""
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
 def markdown(rows: Sequence[Mapping[str, object]], left: int | None = None) -> str:
-    """A table whose columns are the keys of the first row; but for the first `left` they hold numbers."""
+    """Return a table whose columns are the keys of the first row; only the first `left` hold text."""
     names = list(rows[0])
     left = len(names) if left is None else left
     lines = [f"| {' | '.join(names)} |", f"|{'---|' * left}{'---:|' * (len(names) - left)}"]
@@ -41,7 +41,7 @@ def markdown(rows: Sequence[Mapping[str, object]], left: int | None = None) -> s
 
 
 class Sweep(NamedTuple):
-    """One grid of a lab at one scale."""
+    """A grid of a lab at one scale."""
 
     lab: str
     scale: str
@@ -52,16 +52,16 @@ class Sweep(NamedTuple):
     seeds: int
 
     def points(self) -> list[dict[str, Any]]:
-        """The parameters of every cell of the grid, but for the seed."""
+        """Return the parameters of every cell of the grid, without the seed."""
         cells = itertools.product(*self.grid.values())
         return [{**self.parameters, **dict(zip(self.grid, cell, strict=True))} for cell in cells]
 
     def shared(self) -> dict[str, Any]:
-        """What all its runs have in common, where they are told from others."""
+        """Return the parameters that all its runs share, as far as records hold them."""
         return deciding({**preset(self.preset), **self.parameters})
 
     def command(self) -> str:
-        """What runs it."""
+        """Return the command that runs the sweep."""
         parts = [f"rankedu sweep {self.lab} --preset {self.preset} --seeds {self.seeds}"]
         parts += [f"-p {name}={plain(value)}" for name, value in self.parameters.items()]
         parts += [f"--grid {name}={','.join(map(plain, values))}" for name, values in self.grid.items()]
@@ -79,19 +79,19 @@ def sweeps() -> list[Sweep]:
 
 
 def find_sweep(lab: str, name: str) -> Sweep:
-    """A grid of a lab at the first scale."""
+    """Return a grid of a lab at the first scale."""
     return next(sweep for sweep in sweeps() if (sweep.lab, sweep.name) == (lab, name))
 
 
 class Table(NamedTuple):
-    """A printed table, and what is set beside it; `printed` and `beside` are its two files."""
+    """A printed table and the runs beside it; `printed` and `beside` are the contents of its two files."""
 
     name: str
     printed: dict[str, Any]
     beside: dict[str, Any]
 
     def rows(self) -> list[dict[str, Any]]:
-        """The printed rows, then those that are ours alone."""
+        """Return the printed rows, and then our own."""
         empty = [None] * sum(map(len, self.printed["columns"].values()))
         also = [*self.beside.get("also", []), *[UNTRAINED] * (UNTRAINED["ours"] in self.beside["grids"])]
         return [*self.printed["rows"], *({**row, "values": empty} for row in also)]
@@ -102,57 +102,57 @@ class Table(NamedTuple):
         return [sweep for sweep in beside if scale in (None, sweep.scale)]
 
     def scales(self) -> list[str]:
-        """How large the runs on the book's own data are: the titles of their columns."""
+        """Return the scales of the runs on the book's own data, which are the titles of their columns."""
         return list(dict.fromkeys(sweep.scale for sweep in self.sweeps()))
 
     def variants(self) -> dict[str, Parameters]:
-        """Title → parameters, for a table whose rows were run in several ways; mostly there is one."""
+        """Return the parameters of each variant of the runs by its title; most tables have one variant."""
         return self.beside.get("variants", {"": {}})
 
     def on_ours(self, row: Parameters, variant: Parameters, scale: str) -> dict[str, Any]:
-        """The parameters of the runs of a row on the book's own data: glyphs, or scenes of them."""
+        """Return the parameters of the runs of a row on the book's own data: glyphs, or scenes of them."""
         sweep = self.sweeps(scale)[0]  # the grids of a scale share preset and parameters
         return {"dataset": self.beside.get("on", "glyphs"), **sweep.shared(), **self._own(row), **variant}
 
     def elsewhere(self, row: Parameters, variant: Parameters, data: str) -> dict[str, Any]:
-        """The parameters of the runs of a row on a data set of the papers, as far as they matter."""
+        """Return the parameters of the runs of a row on a data set of the papers."""
         published = self.beside["data"][data]
         parameters = {**self._own(row), **published.get("rows", {}).get(row["ours"], {})}
         return {"dataset": published["dataset"], **parameters, **variant}
 
     def metrics(self, data: str | None = None) -> dict[str, str]:
-        """Heading → what our runs call it, on our own data or on a data set of the papers."""
+        """Return our name of the metric under each heading, on our own data or on a data set of the papers."""
         if data is None:
             return dict(self.beside["here"])
         alike = {metric: metric for metric in self.printed["columns"][data]}
         return dict(self.beside["data"][data].get("here", alike))
 
     def _own(self, row: Parameters) -> dict[str, Any]:
-        """What tells the runs of a row from others of the sweep."""
+        """Return the parameters that distinguish the runs of a row from others of the sweep."""
         if row["ours"] == UNTRAINED["ours"]:
             return find_sweep(self.beside["lab"], UNTRAINED["ours"]).points()[0]
         return {"loss": row["ours"], **self.beside.get("rows", {}).get(row["ours"], {})}
 
 
 def preset(name: str) -> dict[str, Any]:
-    """The parameters of a preset."""
+    """Return the parameters of a preset."""
     path = PRESETS / f"{name}.yaml"
     return read(path) if path.exists() else {}
 
 
 def deciding(parameters: Parameters) -> dict[str, Any]:
-    """Those of some parameters that records hold."""
+    """Return the parameters that records hold."""
     return {name: value for name, value in parameters.items() if name not in IGNORED_PARAMETERS}
 
 
 def tables() -> list[Table]:
-    """Every printed table of trainings, RaMBO's first; those of speed are made by `papers_speed`."""
+    """Return every printed table of trainings, RaMBO's first; `papers_speed` makes those of speed."""
     names = sorted((path.stem for path in (DATA / "tables").glob("*.yaml")), key=lambda name: (name[0] != "r", name))
     return [Table(name, *(read(DATA / part / f"{name}.yaml") for part in ("printed", "tables"))) for name in names]
 
 
 def find(table: Table, row: Parameters, wanted: Parameters, records: Sequence[Record]) -> Row | None:
-    """The runs with some parameters; None if there are none, ValueError if they are of several settings."""
+    """Return the runs with some parameters; None without a run, ValueError for runs of several settings."""
     if row["ours"] is None:
         return None
     rows = summarise(chosen([record for record in records if record.lab == table.beside["lab"]], wanted))
@@ -163,6 +163,6 @@ def find(table: Table, row: Parameters, wanted: Parameters, records: Sequence[Re
 
 
 def main() -> None:
-    """Print the commands of the first scale of each lab, which two cores can do, so that a shell can run them."""
+    """Print the commands of the first scale of each lab, which two cores can run, for a shell."""
     first = {sweep.lab: sweep.scale for sweep in reversed(sweeps())}
     print("\n".join(sweep.command() for sweep in sweeps() if sweep.scale == first[sweep.lab]))

@@ -1,4 +1,4 @@
-"""What stands on the results page beside the tables: where runs come from, the figures' numbers, all commands."""
+"""The other parts of the results page: origins of runs, numbers of figures, and all commands."""
 
 import json
 import re
@@ -19,7 +19,7 @@ MEASURES = ("H-AP", "AP of characters", "R@1 of characters", "AP of scripts")
 
 
 def origin(records: Sequence[Record], scale: str) -> str:
-    """How many runs stand in a table, how long they took, where, and with what."""
+    """Say how many runs a table has, how long they took, and on which device and revision."""
     if not records:
         return f"No run of this is kept ({scale}). It would be made by"
     seconds = [record.seconds for record in records if record.seconds is not None]
@@ -43,7 +43,7 @@ def _distinct(values: Iterable[str]) -> str:
 
 
 def figure_4() -> str:
-    """HAPPIER along α and along λ: the records of the claims page that chapter 14 draws."""
+    """Return the runs of HAPPIER along α and λ, which chapter 14 draws."""
     rows, used = [], []
     for symbol in "αλ":
         for value, arm in arms(symbol).items():
@@ -59,7 +59,7 @@ def figure_4() -> str:
 
 
 def margin_and_memory(file: str) -> str:
-    """The log recall loss without and with margin and memory: mean and deviation over the seeds of a file's runs."""
+    """Return the recall loss (log) with and without margin and memory: mean and standard deviation over seeds."""
     runs = json.loads((DATA / file).read_text(encoding="utf-8"))
     cells: dict[tuple[float, int], list[dict[str, Any]]] = {}
     for run in sorted(runs, key=lambda run: (run["margin"], run["memory"])):
@@ -77,7 +77,7 @@ def margin_and_memory(file: str) -> str:
 
 
 def mini_batches(records: Sequence[Record]) -> str:
-    """What batches of each size say of the metrics, and P: the runs of the lab `minibatch_statistics`."""
+    """Return the metrics of batches of each size and P, from the lab `minibatch_statistics`."""
     [sweep] = [sweep for sweep in sweeps() if sweep.lab == "minibatch_statistics"]
     wanted = {**sweep.shared(), **sweep.points()[0]}
     [row] = summarise(chosen([record for record in records if record.lab == sweep.lab], wanted))
@@ -99,7 +99,7 @@ def mini_batches(records: Sequence[Record]) -> str:
 
 
 def whole_preset(records: Sequence[Record]) -> str:
-    """What the preset that trains longer reaches, of the runs that changed nothing but the seed."""
+    """Return the results of the preset that trains longer."""
     [row] = summarise(chosen([record for record in records if record.preset == LONGER], deciding(preset(LONGER))))
     percents = {name: _unbroken(row.value(name)) for name in ("R@1", "mAP@R", "loss share", "evaluation share")}
     shares = {name: percents.pop(name) for name in ("loss share", "evaluation share")}
@@ -110,7 +110,7 @@ def whole_preset(records: Sequence[Record]) -> str:
 
 
 def severity(records: Sequence[Record]) -> str:
-    """How bad a wrong first result is, by method: what the first result shares with the query, mean over the seeds."""
+    """Return what the first result shares with the query, per method, as means over seeds."""
     lab, heads = "hierarchical_retrieval", ("right", "same base letter", "same script", "another script")
     grids = [sweep for sweep in sweeps() if sweep.lab == lab]
     grids = [sweep for sweep in grids if sweep.scale == grids[0].scale]
@@ -126,18 +126,18 @@ def severity(records: Sequence[Record]) -> str:
 
 
 def _unbroken(value: Value, factor: float = 100, digits: int = 1) -> str:
-    """A value that stays on one line."""
+    """Return a value that stays on one line."""
     return value.text(factor, digits).replace(" ", "\u00a0")
 
 
 def _shares(record: Record) -> tuple[float, ...]:
-    """Of the queries, how many have a first result of their character, and how many share no more than each level."""
+    """Return the shares of queries by the finest level that the first result has in common with them."""
     finest, letter, script = (record.metrics[f"R@1 of {level}"] for level in ("characters", "base letters", "scripts"))
     return finest, letter - finest, script - letter, 1 - script
 
 
 def all_sweeps() -> str:
-    """Every sweep, how many runs it is, and its command."""
+    """Return every sweep with the number of its runs and its command."""
     lines = []
     for sweep in sweeps():
         settings = len(sweep.points())

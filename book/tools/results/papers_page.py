@@ -1,4 +1,4 @@
-"""How the papers' tables look on the results page: printed numbers and ours side by side, and where ours come from."""
+"""The papers' tables on the results page: printed numbers and ours side by side, and the origin of ours."""
 
 import itertools
 import math
@@ -19,7 +19,7 @@ from tools.site.templates import filled
 
 
 class Column(NamedTuple):
-    """A column: who says it, on which data, what; a value, a text or nothing for each row."""
+    """A column with its group and heading, and a value, a text or nothing for each row."""
 
     group: str
     heading: str
@@ -28,7 +28,7 @@ class Column(NamedTuple):
 
 
 def blocks() -> dict[str, str]:
-    """Name → Markdown of every table, of what stands for HAPPIER's Figure 4, and of the list of sweeps."""
+    """Return the Markdown of every table and list of the page by its name."""
     records = collect_runs(RUNS)[0]
     made = {table.name: block(table, records) for table in tables()}
     lists = {"mini_batches": mini_batches(records), "mistakes": severity(records), "longer": whole_preset(records)}
@@ -36,7 +36,7 @@ def blocks() -> dict[str, str]:
 
 
 def block(table: Table, records: Sequence[Record]) -> str:
-    """A table, its notes, how far the orders agree, where the runs come from, and what made them."""
+    """Return a table with its notes, the agreement of the orders, and the origin of the runs."""
     scales = {scale: on_ours(table, records, scale) for scale in table.scales()}
     first = next(iter(scales))
     scales = {scale: here for scale, here in scales.items() if scale == first or _used(here)}
@@ -57,7 +57,7 @@ Rows = Mapping[str, Sequence[Row | None]]  # by the title of the variant
 
 
 def on_ours(table: Table, records: Sequence[Record], scale: str) -> Rows:
-    """The runs of every row on the book's own data."""
+    """Return the runs of every row on the book's own data."""
     return {
         title: [find(table, row, table.on_ours(row, variant, scale), records) for row in table.rows()]
         for title, variant in table.variants().items()
@@ -69,7 +69,7 @@ def _used(here: Rows) -> list[Record]:
 
 
 def printed_columns(table: Table) -> Iterator[Column]:
-    """The numbers of the paper."""
+    """Yield the columns of the paper."""
     at = itertools.count()
     for data, metrics in table.printed["columns"].items():
         for metric in metrics:
@@ -80,7 +80,7 @@ def printed_columns(table: Table) -> Iterator[Column]:
 
 
 def elsewhere_columns(table: Table, records: Sequence[Record]) -> Iterator[Column]:
-    """Our runs on the papers' data sets; one column is enough to say that there are none."""
+    """Yield the columns of our runs on the papers' data sets; without runs, one column says so."""
     for data in table.beside["data"]:
         here = {
             title: [find(table, row, table.elsewhere(row, variant, data), records) for row in table.rows()]
@@ -92,7 +92,7 @@ def elsewhere_columns(table: Table, records: Sequence[Record]) -> Iterator[Colum
 
 
 def our_columns(table: Table, here: Rows, group: str, metrics: Mapping[str, str]) -> Iterator[Column]:
-    """Our runs on one data set."""
+    """Yield the columns of our runs on one data set."""
     for title, rows in here.items():
         for heading, metric in metrics.items():
             cells = [_cell(ours, metric) if row["ours"] else None for row, ours in zip(table.rows(), rows, strict=True)]
@@ -107,7 +107,7 @@ def _cell(row: Row | None, metric: str) -> Value | str:
 
 
 def html(table: Table, columns: Sequence[Column]) -> str:
-    """The table with two lines of headings; the best of a column is bold."""
+    """Return the table as HTML with two rows of headings; the best value of a column is bold."""
     bold = [best([v if isinstance(v, Value) else None for v in column.values]) for column in columns]
     rows = [
         (_method(row), [_html_cell(c, place, place in b) for c, b in zip(columns, bold, strict=True)])
@@ -129,14 +129,14 @@ def _html_cell(column: Column, place: int, bold: bool) -> str:
 
 
 def _method(row: Parameters) -> str:
-    """A method as printed, with what its numbers were made with."""
+    """Return the printed name of a method with its backbone, dimension and group."""
     name = re.sub(r"_(\w+)$", r"<sub>\1</sub>", escape(row["method"]))
     about = ", ".join(str(row[key]) for key in ("backbone", "dim", "group") if row.get(key))
     return f'{name} <small style="font-weight: normal">{about}</small>' if about else name
 
 
 def agreement(table: Table, here: Rows, scale: str) -> str:
-    """Spearman's correlation of the printed and our order of methods, for each data set and variant."""
+    """Return Spearman's correlation of the printed order of methods with ours, per data set and variant."""
     agreements = []
     first, metric = next(iter(table.metrics().items()))
     leading = {column.group: column for column in reversed([*printed_columns(table)])}

@@ -1,4 +1,4 @@
-"""The tables of speed on the results page: printed times and complexities, beside what the lab `speed` has measured."""
+"""The tables of speed on the results page: printed times and complexities beside those of the lab `speed`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,9 +10,9 @@ from rankedu_lab.runs.records import Record, chosen
 from tools.results.papers import DATA, markdown, preset, read
 from tools.results.papers_lists import revision
 
-#: The preset whose record stands on the page. A shorter run is no record.
+#: The preset whose record the page shows.
 PRESET = "speed_cpu"
-#: Parameters that the record may have otherwise than the preset.
+#: Parameters in which the record may differ from the preset.
 FREE = ("parts", "seconds", "budget", "memory", "seed")
 NAMES = {"cpu": "CPU", "cuda": "GPU"}
 #: Times on one GPU, measured with the third edition.
@@ -21,7 +21,7 @@ Row = dict[str, Any]
 
 
 def blocks(records: Sequence[Record]) -> dict[str, str]:
-    """Name → Markdown of each block."""
+    """Return the Markdown of each block by its name."""
     record, gpu = kept(records), json.loads(GPU.read_text(encoding="utf-8"))
     rows = {"cpu": tables.rows_of(record.metrics), "cuda": gpu["rows"]}
     return {
@@ -42,7 +42,7 @@ def kept(records: Sequence[Record]) -> Record:
 
 
 def _origin(record: Record) -> str:
-    """Where the numbers come from, and what makes them again."""
+    """Say where the numbers come from and which command makes them."""
     machine, versions = record.machine, record.versions
     return (
         f"CPU: {machine['device']}; {machine['threads']} thread; torch {versions['torch']}, NumPy {versions['numpy']}; "
@@ -57,13 +57,13 @@ def _printed(name: str) -> dict[str, Any]:
 
 
 def _page(name: str, *parts: str) -> str:
-    """Title, tables, and the note."""
+    """Join title, tables and note."""
     printed = _printed(name)
     return "\n\n".join(filter(None, [f"{printed['title']}.", *parts, printed["note"]])) + "\n"
 
 
 def _lists(rows: Mapping[str, Sequence[Row]]) -> str:
-    """Table 6: printed, ours, the transcription and the limits; bytes a score; ratios."""
+    """Return Table 6: printed times, ours, the transcription and the limits, with bytes per score and ratios."""
     printed = _printed("rambo_tab_6")
     sizes = dict(zip((10**k for k in range(5, 9)), printed["columns"], strict=True))
     lines = []
@@ -77,7 +77,7 @@ def _lists(rows: Mapping[str, Sequence[Row]]) -> str:
 
 
 def _list_line(line: Mapping[str, str], sizes: Mapping[int, str], rows: Sequence[Row], device: str) -> dict[str, str]:
-    """One contender."""
+    """Return the row of a contestant."""
     name = line["by"] if line["work"] == "limit" else f"{line['work']}, {line['by']}"
     cells = {title: line.get(tables.size_text(size), "–") for size, title in sizes.items()}
     memory = [row.get("bytes a score") for row in rows if (row["work"], row["contender"]) == (line["work"], line["by"])]
@@ -86,14 +86,14 @@ def _list_line(line: Mapping[str, str], sizes: Mapping[int, str], rows: Sequence
 
 
 def _ratios(rows: Mapping[str, Sequence[Row]], part: str, sizes: Mapping[int, str] | None = None) -> str:
-    """Our time over everybody else's, with a verdict; and in how many of them we are ahead."""
+    """Return our time divided by that of each other contestant, with a summary."""
     ratios = [row for device in rows for row in tables.compare(rows[device]) if row["part"] == part]
     table = [{**line, "on": NAMES[line["on"]]} for line in tables.ratio_table(ratios, sizes)]
     return f"Our time divided by the other's. {tables.counts(ratios)}\n\n{markdown(table)}"
 
 
 def _growth(rows: Sequence[Row]) -> str:
-    """Table 1: printed complexity, and exponents; below it what is not in the printed table."""
+    """Return Table 1: printed complexities and measured exponents, and then methods that it does not list."""
     printed = {row["ours"]: row["values"] for row in _printed("rambo_tab_1")["rows"]}
     fitted = {row["work"]: row for row in rows if row["part"] == "growth" and row.get("n") is not None}
     lines = []
@@ -118,7 +118,7 @@ def _exponent(value: float, margin: float) -> str:
 
 
 def _backbone(rows: Mapping[str, Sequence[Row]]) -> str:
-    """Table S2: the loss beside the network."""
+    """Return Table S2: the time of the loss relative to that of the network."""
     lines = []
     for row in _printed("smooth_ap_tab_s2")["rows"]:
         complexity, network, time = row["values"]
@@ -134,7 +134,7 @@ def _backbone(rows: Mapping[str, Sequence[Row]]) -> str:
 
 
 def _batches(rows: Mapping[str, Sequence[Row]]) -> str:
-    """Batches of embeddings: nothing is printed of these."""
+    """Return times for batches of embeddings, of which the papers print nothing."""
     parts = []
     for device, name in NAMES.items():
         parts.append(markdown([{"on": name, **line} for line in tables.pivot(rows[device], "batches", device)]))
@@ -142,7 +142,7 @@ def _batches(rows: Mapping[str, Sequence[Row]]) -> str:
 
 
 def _gpu(found: Mapping[str, Any]) -> str:
-    """What the command for a GPU has measured beyond the other tables."""
+    """Return the other measurements on a GPU."""
     rows, versions = found["rows"], found["versions"]
     about = f"{found['machine']}; torch {versions['torch']}, CUDA {versions['cuda']}; {found['seconds'] / 60:.0f} min. "
     about += f"Missing: {', '.join(found['missing']) or 'nothing'}"
@@ -159,12 +159,12 @@ def _gpu(found: Mapping[str, Any]) -> str:
 
 
 def _shares(rows: Sequence[Row]) -> str:
-    """What part of a step the losses take, at the smallest batch and at the largest."""
+    """Return the share of a step that each loss takes, at the smallest and at the largest batch."""
     steps = [row for row in rows if row["part"] == "step" and row["seconds"] is not None]
     taken = {(row["work"], row["size"]): row["seconds"] for row in steps if row["contender"] == OURS}
     of = {row["size"]: row["seconds"] for row in steps if row["contender"] != OURS}
-    told = []
+    parts = []
     for size in sorted({min(of, default=0), max(of, default=0)} & {size for _, size in taken}):
         shares = [100 * seconds / of[size] for (_, own), seconds in taken.items() if own == size]
-        told.append(f"at {size:,} images {min(shares):.0f} to {max(shares):.0f} %")
-    return f"The losses take {' and '.join(told)} of the step." if told else ""
+        parts.append(f"at {size:,} images {min(shares):.0f} to {max(shares):.0f} %")
+    return f"The losses take {' and '.join(parts)} of the step." if parts else ""

@@ -1,6 +1,6 @@
-"""The API reference: a page a package, made from what it says is public; and a Sphinx extension for its docstrings.
+"""The API reference, with a page per package made from its public names, and a Sphinx extension for its docstrings.
 
-A name comes into the reference by standing in the `__all__` of its package, or of a public module within.
+A name is in the reference if it is in the `__all__` of its package, or of a public module of the package.
 """
 
 import importlib
@@ -15,14 +15,14 @@ from typer.cli import get_docs_for_click
 
 from rankedu.cli import app
 
-#: Docstrings as they stood before napoleon, by the name of what they explain.
+#: Docstrings before napoleon changed them, by the names of their objects.
 WRITTEN: dict[str, list[str]] = {}
-#: A class shows what it has, and what it has from private classes of ours.
+#: A class shows its own members and those of our private base classes.
 MEMBERS = ["   :members:", "   :inherited-members: Module, Sampler, Mapping, tuple, BaseException, object"]
 
 
 class Page(NamedTuple):
-    """One page of the reference: its packages, then modules within the first that a reader may need."""
+    """A page of the reference: its packages, and then modules that a reader may need."""
 
     title: str
     modules: tuple[str, ...]
@@ -59,7 +59,7 @@ PAGES = {
 
 
 def write_pages(folder: Path) -> None:
-    """Write all pages of the reference, beside its front page, which a person has written."""
+    """Write all pages of the reference except its front page, which is written by hand."""
     for name, page in PAGES.items():
         sections = [section(module, first=not at) for at, module in enumerate(page.modules)]
         text = f"(api-{name})=\n# {page.title}\n\n" + "\n".join(sections)
@@ -68,7 +68,7 @@ def write_pages(folder: Path) -> None:
 
 
 def public(module: str) -> dict[str, Any]:
-    """What a module offers by name: its `__all__`, less modules and what its package offers already."""
+    """Return the public names of a module, without modules and without names that its package offers."""
     found = importlib.import_module(module)
     names = [name for name in getattr(found, "__all__", ()) if not name.startswith("__")]
     offered = {name: value for name in names if not inspect.ismodule(value := getattr(found, name))}
@@ -80,7 +80,7 @@ def public(module: str) -> dict[str, Any]:
 
 
 def section(module: str, *, first: bool) -> str:
-    """A module: what it is, a table of what is in it, and each of these."""
+    """Return the section of a module: its docstring, a table of its names, and each of these."""
     names = public(module)
     lines = [] if first else [f"## {module.partition('.')[2]}", ""]
     lines += ["```{eval-rst}", f".. automodule:: {module}", "   :no-members:", "", f".. currentmodule:: {module}", ""]
@@ -94,7 +94,7 @@ def section(module: str, *, first: bool) -> str:
 
 
 def constant(module: str, name: str) -> list[str]:
-    """A value, with the `#:` comment that stands above it, wherever in the package that is."""
+    """Return a constant with its `#:` comment, wherever in the package it is defined."""
     found = importlib.import_module(module)
     head, value = Path(str(found.__file__)), repr(getattr(found, name))
     lines = [f".. py:data:: {name}", *([f"   :value: {value}"] if len(value) < 80 and "<" not in value else []), ""]
@@ -106,21 +106,21 @@ def constant(module: str, name: str) -> list[str]:
 
 
 def kind(value: Any) -> str:
-    """Which of autodoc's directives an object needs."""
+    """Return the name of autodoc's directive for an object."""
     if inspect.isclass(value):
         return "exception" if issubclass(value, BaseException) else "class"
     return "function" if inspect.isroutine(value) else "data"
 
 
 def command_line() -> str:
-    """The page of the commands, as typer makes it from what they say with `--help`."""
+    """Return the page of the commands, which typer makes from their help texts."""
     command = typer.main.get_command(app)
     page = get_docs_for_click(obj=command, ctx=typer.Context(command), name="rankedu", title="Command line")
     return f"(api-cli)=\n{page}\n"
 
 
 def prepare(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Make links of the chapters in "Explained in chapters 4 and 12", before napoleon reads the lines."""
+    """Turn chapters in "Explained in chapters 4 and 12" into links, before napoleon reads the lines."""
     text = re.sub(r"(?<=chapter )\d+|(?<=chapters )\d+(?:, \d+)*,? (?:and|to) \d+", linked, "\n".join(lines))
     text = re.sub(r"^(\s*)([A-Za-z])\. ", r"\1\\\2. ", text, flags=re.MULTILINE)  # "L. Default: 1" begins no list
     lines[:] = text.split("\n")
@@ -128,18 +128,18 @@ def prepare(app: Any, what: str, name: str, thing: Any, options: Any, lines: lis
 
 
 def linked(numbers: re.Match[str]) -> str:
-    """Each number as a reference to its chapter."""
+    """Turn each number into a reference to its chapter."""
     return re.sub(r"\d+", lambda m: f":ref:`{m[0]} <ch-{int(m[0]):02d}>`", numbers[0])
 
 
 def restore(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Undo what napoleon does to an attribute: it takes what stands before a colon in the first line for a type."""
+    """Restore an attribute's docstring, in which napoleon takes the words before a colon for a type."""
     if what in ("attribute", "data", "property"):
         lines[:] = WRITTEN[name]
 
 
 def find_in_package(app: Any, env: Any, node: Any, contnode: Any) -> Any:
-    """A name that a module uses and its package offers: `find_labs` in `rankedu_lab.runs.folders`."""
+    """Find a name that a module uses and its package offers, such as `find_labs` in `rankedu_lab.runs.folders`."""
     module, domain = node.get("py:module") or "", env.get_domain("py")
     name = f"{module.rpartition('.')[0]}.{node.get('reftarget', '')}"
     if not module.startswith(("rankedu.", "rankedu_lab.", "rankedu_book.")) or name not in domain.objects:
@@ -149,12 +149,12 @@ def find_in_package(app: Any, env: Any, node: Any, contnode: Any) -> Any:
 
 
 def skip(app: Any, what: str, name: str, thing: Any, skipped: bool, options: Any) -> bool | None:
-    """Leave out what a class does in place, `step_` beside `step`: it is there for speed alone."""
+    """Skip methods that work in place, such as `step_`, because they only exist for speed."""
     return True if name.endswith("_") else None
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Enter the hooks; autodoc is loaded before."""
+    """Connect the hooks; autodoc is loaded before."""
     app.connect("autodoc-process-docstring", prepare, priority=400)
     app.connect("autodoc-process-docstring", restore, priority=600)
     app.connect("autodoc-skip-member", skip)

@@ -137,10 +137,19 @@ def weight(page, name: str) -> list[str]:
     return [f"weighs {size} bytes in {len(files)} files, at most {most} are allowed"] if size > most else []
 
 
+#: How far the page scrolls sideways, and what it has that reaches beyond its window.
+WIDE = """() => {
+  const page = document.documentElement, seen = page.clientWidth, beyond = page.scrollWidth - seen;
+  if (beyond <= 1) return [];
+  const wide = [...document.querySelectorAll("body *")].filter((one) => one.getBoundingClientRect().right > seen + 1);
+  const names = wide.slice(0, 6).map((one) => `${one.localName}.${one.classList}`);
+  return [`scrolls sideways by ${beyond} of ${seen} pixels: ${names.join(", ")}`];
+}"""
+
+
 def width(page) -> list[str]:
     """Whether the page scrolls sideways."""
-    wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    return [f"scrolls sideways by {wide} pixels"] if wide > 1 else []
+    return page.evaluate(WIDE)
 
 
 #: Opens all folds, asks of each formula by how much it is wider than its box and whether that is to be seen, until

@@ -51,9 +51,10 @@ def caption(long: Long) -> str:
         if long.tuned
         else "the learning rate found with 250 steps, so far the only one"
     )
+    so_far = ", so this is no result yet" if long.made < claims.ASKED else ""
     return (
-        f"**{long.made} of {claims.ASKED} runs are finished.** Mean of {len(long.splits)} splits at {rate}. "
-        "Open circles: the runs of 250 steps below, same splits. The grid is incomplete, so it is no result yet."
+        f"**{long.made} of {claims.ASKED} runs are finished{so_far}.** Each line is the mean of "
+        f"{len(long.splits)} splits at {rate}. Open circles are the runs of 250 steps below, with the same splits."
     )
 
 
@@ -129,9 +130,9 @@ def table(found: Sequence[Result]) -> str:
                     {
                         "verdict": f"**{verdict}**",
                         "the paper's words": f"[{said}](claims-protocol.md#claim-{one.claim})",
-                        "tested here": _tested(one),
+                        "condition": _tested(one),
                         "difference": f"{one}{asked}",
-                        "in": one.metric,
+                        "metric": one.metric,
                     }
                 )
     return _grouped(rows)
@@ -149,7 +150,7 @@ def questions(found: Sequence[Result]) -> str:
                         "asked": f"[{papers[one.claim]['ours']}](claims-protocol.md#claim-{one.claim})",
                         "condition": _tested(one),
                         "difference": str(one),
-                        "in": one.metric,
+                        "metric": one.metric,
                     }
                 )
     return _grouped(rows)

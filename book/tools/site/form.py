@@ -25,7 +25,7 @@ RUN = "To run this chapter, choose **Run ▸ Run All Cells**."
 _RUN = re.compile(r"^To run this \w+, choose \*\*Run ▸ Run All Cells\*\*\.$", re.MULTILINE)
 _ANCHOR = r'<a id="(?P<label>[\w-]+)"></a>\n\n'
 _QUOTE = r"(?P<body>(?:>[^\n]*(?:\n|\Z))+)"
-_EXERCISE = re.compile(
+EXERCISE = re.compile(
     r'<a id="(?P<label>ch\d\d-ex-\w+-\d+)"></a>\n\n### Exercise [\d.]+ \([^)]*\): (?P<title>[^\n]*)\n\n'
     r"(?P<body>.*?)\n\n\[Solution\]\([^)]*\)",
     re.DOTALL,
@@ -75,7 +75,8 @@ def book(path: Path) -> NotebookNode:
 
 def for_page(chapter: NotebookNode, solutions: NotebookNode | None) -> NotebookNode:
     """Put the solutions of the exercises into a chapter, and turn its Markdown into directives and roles."""
-    made, solved = deepcopy(chapter), _solved(solutions) if solutions else {}
+    made, found = deepcopy(chapter), solved(solutions) if solutions else {}
+    solved_cells = {label: _solution(label, cells) for label, cells in found.items()}
     captions = _captions(made)
     cells: list[NotebookNode] = []
     imports: list[NotebookNode] = []  # until the first section after the objectives
@@ -93,9 +94,9 @@ def for_page(chapter: NotebookNode, solutions: NotebookNode | None) -> NotebookN
                 label, body = found["label"], markdown(found["body"])
                 cells.append(new_markdown_cell(directive("exercise", found["title"], f":label: {label}", body)))
                 if "-code-" in label:
-                    solution = solved.get(label, [])
+                    solution = solved_cells.get(label, [])
                 else:
-                    cells += solved.get(label, [])
+                    cells += solved_cells.get(label, [])
         elif "imports" in cell.metadata.get("tags", []):
             cell.metadata["tags"] = ["hide-input"]
             imports = [cell]
@@ -179,15 +180,15 @@ def _reference(match: re.Match[str]) -> str:
 def _parts(source: str) -> Iterator[str | re.Match[str]]:
     """Yield the text between exercises, and the matches of the exercises."""
     at = 0
-    for match in _EXERCISE.finditer(source):
+    for match in EXERCISE.finditer(source):
         yield source[at : match.start()]
         yield match
         at = match.end()
     yield source[at:]
 
 
-def _solved(solutions: NotebookNode) -> dict[str, list[NotebookNode]]:
-    """Return the cells of each solution by its label; solutions without code are one cell."""
+def solved(solutions: NotebookNode) -> dict[str, list[NotebookNode]]:
+    """Return the cells of each solution in the form of the pages, by the label of its exercise."""
     found: dict[str, list[NotebookNode]] = {}
     label = ""
     for cell in deepcopy(solutions).cells:
@@ -200,7 +201,7 @@ def _solved(solutions: NotebookNode) -> dict[str, list[NotebookNode]]:
             found[label].append(new_markdown_cell(markdown(first)))
         for label, body in zip(rest[::2], rest[1::2], strict=True):
             found[label] = [new_markdown_cell(markdown(body))] if body.strip() else []
-    return {label: _solution(label, cells) for label, cells in found.items()}
+    return found
 
 
 def _solution(label: str, cells: list[NotebookNode]) -> list[NotebookNode]:

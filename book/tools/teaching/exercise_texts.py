@@ -1,22 +1,15 @@
-"""Read the exercises of a chapter: the task, the reader's stub and the solution."""
+"""Read the exercises of a chapter: the task and the solution, in the form of the pages."""
 
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from nbformat import NotebookNode
+import jupytext
 
 from tools.site import form, labels
 
 GRADES = {"hand": "by hand", "code": "with code", "research": "research"}
-_DIRECTIVE = re.compile(
-    r"^:::\{(?P<kind>exercise|solution|solution-start|solution-end)\} ?(?P<argument>[^\n]*)\n(?P<body>.*?)^:::[ ]*$",
-    re.DOTALL | re.MULTILINE,
-)
-_OPTIONS = re.compile(r"\A(?::[\w-]+:[^\n]*\n)+")
 
 
 @dataclass
@@ -27,18 +20,12 @@ class Exercise:
     number: str
     title: str
     text: str
-    stub: str = ""
-    solution: list[tuple[str, str]] = field(default_factory=list)
+    solution: list[tuple[str, str]]
 
     @property
     def grade(self) -> str:
         """Return the grade: hand, code or research."""
         return self.label.split("-")[2]
-
-    @property
-    def code(self) -> list[str]:
-        """Return the cells of code of the solution."""
-        return [source for kind, source in self.solution if kind == "code"]
 
 
 class Chapter(NamedTuple):
@@ -62,38 +49,12 @@ def chapters() -> tuple[Chapter, ...]:
 
 def read(path: Path) -> Chapter:
     """Read the exercises of a chapter."""
-    title = labels.labels()[f"ch-{path.stem[:2]}"].title
-    return Chapter(path.stem, title, tuple(_exercises(form.book(path).cells)))
-
-
-def _exercises(cells: list[NotebookNode]) -> list[Exercise]:
-    found: dict[str, Exercise] = {}
-    current, solving = "", ""
-    for cell in cells:
-        if cell.cell_type == "code":
-            if "exercise" in cell.metadata.get("tags", []):
-                found[current].stub = cell.source
-            elif solving:
-                found[solving].solution.append(("code", cell.source))
-            continue
-        for kind, argument, text in _directives(cell.source):
-            if kind == "exercise":
-                current = re.search(r"ch\d\d-ex-\w+-\d+", text)[0]
-                number = labels.labels()[current].number
-                found[current] = Exercise(current, number, argument, _OPTIONS.sub("", text).strip())
-            elif kind in ("solution-start", "solution-end"):
-                solving = argument  # the end has no argument
-            elif kind == "solution" or solving:
-                found[argument or solving].solution.append(("markdown", _OPTIONS.sub("", text).strip()))
-    return list(found.values())
-
-
-def _directives(source: str) -> Iterator[tuple[str, str, str]]:
-    """Yield directives and the text between them, as (kind, argument, body)."""
-    at = 0
-    for match in [*_DIRECTIVE.finditer(source), None]:
-        if between := source[at : match.start() if match else None].strip():
-            yield "text", "", between
-        if match:
-            yield match["kind"], match["argument"].strip(), match["body"]
-            at = match.end()
+    known = labels.labels()
+    solutions = form.solved(jupytext.read(path.parents[1] / "solutions" / path.name))
+    texts = [cell.source for cell in jupytext.read(path).cells if cell.cell_type == "markdown"]
+    found = []
+    for match in (match for text in texts for match in form.EXERCISE.finditer(text)):
+        label, text = match["label"], form.markdown(match["body"]).strip()
+        solution = [(cell.cell_type, cell.source) for cell in solutions[label]]
+        found.append(Exercise(label, known[label].number, match["title"], text, solution))
+    return Chapter(path.stem, known[f"ch-{path.stem[:2]}"].title, tuple(found))

@@ -62,7 +62,7 @@ def _projection_cases() -> list[Case]:
 def _distortion_cases() -> list[Case]:
     rng = np.random.default_rng(14)
     cases: list[Case] = []
-    for rows, items, share in ((4, 3, 0.1), (5, 4, 0.05), (4, 4, 0.5), (3, 5, 0.2), (5, 3, 0.3)):
+    for rows, items, share in ((3, 3, 0.1), (4, 3, 0.05), (3, 3, 0.5), (2, 4, 0.2), (3, 3, 0.3)):
         coefficients = rng.integers(-9, 10, items) / 4
         scores = rng.permutation(400)[: rows * items].reshape(rows, items) / 100 - 2
         cases.append({"scores": scores, "coefficients": coefficients, "share": share})

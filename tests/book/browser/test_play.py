@@ -8,7 +8,7 @@ from functools import cache
 import jupytext
 import pytest
 import walk
-from tools.site.play import starter
+from tools.site.play import starter, thin
 
 from rankedu_book.kit.check import find, names
 from rankedu_book.kit.play import PAGE, engine, in_page, script
@@ -70,8 +70,10 @@ def table(name, values):
     return given + f'check("{name}", lambda *given: next(values))'
 
 
-def test_at_least_28_exercises_run_in_the_page():
-    assert len(IN_PAGE) >= 28
+def test_at_least_39_exercises_run_in_the_page_which_loads_little_before_the_first_click(page):
+    assert len(IN_PAGE) >= 39
+    assert sum(len(thin(path).encode()) for path in PAGE.iterdir()) <= 5_000
+    assert not [url for url in page.requests if url.endswith("engine.js")]
 
 
 def test_what_stands_under_a_listing_runs():
@@ -127,7 +129,8 @@ def test_what_the_reader_wrote_is_kept_and_errors_name_their_line(page):
 
 def test_keyboard_hint_and_solution(page):
     box = page.locator("[data-exercise]").first
-    box.locator("textarea").focus()
+    box.locator("textarea").click()
+    assert page.evaluate("getSelection().toString()") == "...", "what is typed takes the place of the three dots"
     page.keyboard.press("Control+Enter")
     walk.until(page, "() => document.querySelector('[data-exercise]').dataset.verdict")
     box.get_by_role("button", name="Hint").click()

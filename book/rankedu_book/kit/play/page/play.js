@@ -19,10 +19,9 @@
     const starter = program.textContent.trim();
     const key = `play:${page}:${name || editors.length}`;
     const code = element("textarea", { spellcheck: false, autocapitalize: "off", value: storage.read(key) ?? starter });
-    code.setAttribute("aria-label", name ? "Your code" : "Inputs to change");
+    code.ariaLabel = name ? "Your code" : "Inputs to change";
     code.rows = Math.max(4, code.value.split("\n").length + 1);
-    const said = element("pre", { className: "code-box-said" });
-    said.setAttribute("role", "status");
+    const said = element("pre", { className: "code-box-said", role: "status" });
     const earlier = [...editors];
     if (name) editors.push(code);
 
@@ -39,8 +38,9 @@
         said.textContent = text || "The code ran and printed nothing.";
         box.dataset.verdict = verdict;
       } catch {
-        said.textContent = "Python could not be loaded: engine.js is missing beside this page's scripts.";
+        said.textContent = "Python could not be loaded: engine.js is missing.";
       }
+      said.scrollIntoView({ block: "nearest" });
       clearTimeout(slow);
       go.disabled = false;
       halt.hidden = true;
@@ -50,6 +50,11 @@
     const buttons = element("div", { className: "code-box-buttons" }, go, halt);
     code.onfocus = () => load().catch(() => {});
     code.oninput = () => storage.write(key, code.value === starter ? null : code.value);
+    /* The three dots are selected at the first touch, so that what is written takes their place. */
+    code.onclick = () => {
+      const dots = starter.indexOf("...");
+      if (code.value === starter && dots > 0) code.setSelectionRange(dots, dots + 3);
+    };
     code.onkeydown = (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) check();
     };
@@ -70,7 +75,7 @@
         solution.classList.remove("dropdown", "toggle");
         const open = button("Solution", () => {
           solution.hidden = !solution.hidden;
-          open.setAttribute("aria-expanded", !solution.hidden);
+          open.ariaExpanded = !solution.hidden;
         });
         buttons.append(open);
         open.click();

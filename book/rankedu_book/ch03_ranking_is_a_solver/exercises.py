@@ -77,7 +77,7 @@ def _tied_cases() -> list[Case]:
     """Tenths are no exact floats: two minimisers may differ in the last digit of their cost."""
     rng = np.random.default_rng(6)
     listed = [[0.5, 1.0], [0.5, 0.5], [0.7, 0.2, 0.9, 0.4, 0.4], [0.7, 0.2, 0.7, 0.2, 0.5], [0.3, 0.3, 0.3, 0.1]]
-    listed += [(rng.integers(1, size, size) / 10).tolist() for size in (4, 4, 5)]
+    listed += [(rng.integers(1, size, size) / 10).tolist() for size in (4, 4, 4)]
     return [{"scores": np.array(y)} for y in listed]
 
 

@@ -46,6 +46,14 @@ def _close(a: float, b: float) -> bool:
     return a == b or (math.isnan(a) and math.isnan(b)) or (math.isfinite(b) and abs(a - b) <= 1e-6 + 1e-5 * abs(b))
 
 
+def agree(expected: Any, got: Any) -> bool:
+    """Whether ``got`` is ``expected``, also as the only entry of a list; TypeError for what has no numbers."""
+    if callable(expected) and not hasattr(expected, "shape"):
+        return True
+    right, given = numbers(expected), numbers(got)
+    return same(flat(given)[0] if not isinstance(right, list) and len(flat(given)) == 1 else given, right)
+
+
 def difference(expected: Any, got: Any) -> str | None:
     """Say in what respect ``got`` differs from ``expected`` (without naming the right value), or None.
 
@@ -58,12 +66,12 @@ def difference(expected: Any, got: Any) -> str | None:
     >>> difference(0.5, [0.5, 0.5])
     'where one number was expected, not shape (2,)'
     """
-    if callable(expected) and not hasattr(expected, "shape"):
-        return None
-    right = numbers(expected)
     try:
-        given = numbers(got)
+        if agree(expected, got):
+            return None
+        right, given = numbers(expected), numbers(got)
     except (TypeError, ValueError):
+        right = numbers(expected)
         wanted = f"{len(flat(right))} numbers were" if isinstance(right, list) else "one number was"
         advice = " (return one thing alone)" if isinstance(got, tuple) else ""
         return f"a {type(got).__name__} that can't be read as numbers, where {wanted} expected{advice}"
@@ -71,8 +79,6 @@ def difference(expected: Any, got: Any) -> str | None:
         given = flat(given)[0]
     if shape(right) != shape(given):
         return _shapes(right, given)
-    if same(given, right):
-        return None
     yes_or_no = type(expected).__name__ in ("bool", "bool_") or str(getattr(got, "dtype", type(got).__name__)) == "bool"
     return "which is not so" if yes_or_no and not isinstance(right, list) else _how(right, given)
 

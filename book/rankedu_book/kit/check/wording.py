@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rankedu_book.kit.check.compare import difference, numbers
+from rankedu_book.kit.check.compare import agree, numbers
 
 
 def told(tried: list[Any], hint: Any, gave: str = "you returned") -> tuple[bool, str, str]:
@@ -30,7 +30,7 @@ def known(tried: list[Any], mistakes: list[Any]) -> str:
     answered = [k for k in range(len(tried)) if not tried[k].stopped]
     for value_of, name in mistakes:
         try:
-            if all(difference(value_of(k), tried[k].value) is None for k in answered):
+            if all(agree(value_of(k), tried[k].value) for k in answered):
                 return f"That is what comes out when one {name}."
         except (Exception, SystemExit):  # this mistake can't be made on these inputs, or the value can't be compared
             continue

@@ -19,7 +19,7 @@
     const starter = program.textContent.trim();
     const key = `play:${page}:${name || editors.length}`;
     const code = element("textarea", { spellcheck: false, autocapitalize: "off", value: storage.read(key) ?? starter });
-    code.ariaLabel = name ? "Your code" : "Inputs to change";
+    code.ariaLabel = name ? "Your code" : "Inputs";
     code.rows = Math.max(4, code.value.split("\n").length + 1);
     const said = element("pre", { className: "code-box-said", role: "status" });
     const earlier = [...editors];
@@ -38,7 +38,7 @@
         said.textContent = text || "The code ran and printed nothing.";
         box.dataset.verdict = verdict;
       } catch {
-        said.textContent = "Python could not be loaded: engine.js is missing.";
+        said.textContent = "Python is missing: engine.js could not be loaded.";
       }
       said.scrollIntoView({ block: "nearest" });
       clearTimeout(slow);

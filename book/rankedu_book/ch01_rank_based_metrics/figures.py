@@ -43,17 +43,17 @@ def same_cross_entropy() -> Figure:
         y = -1.25 * row
         style.draw_items(axes, range(1, 9), [y] * 8, [str(i + 1) for i in order], relevance[order].tolist(), size=24)
         for place, score in enumerate(values[order].tolist(), start=1):
-            axes.text(place, y - 0.46, f"{score:+.1f}".replace("-", "−"), size=10, ha="center", va="center")
+            axes.text(place, y - 0.46, f"{score:.1f}".replace("-", "−"), ha="center", va="center")
         entropy = torch.nn.functional.binary_cross_entropy_with_logits(values, relevance.double()).item()
         precision = average_precision(values, relevance).item()
-        axes.text(0.3, y, f"model {name}", ha="right", va="center", size=12)
+        axes.text(0.3, y, f"model {name}", ha="right", va="center")
         axes.text(9.55, y, f"{entropy:.3f}", ha="center", va="center", size=13)
         axes.text(11.0, y, f"{precision:.3f}", ha="center", va="center", size=13, weight="bold")
         texts.append(f"model {name} has cross entropy {entropy:.3f} and AP {precision:.3f}")
-    axes.text(9.55, 0.62, "cross\nentropy", ha="center", va="bottom", size=11)
-    axes.text(11.0, 0.62, "AP", ha="center", va="bottom", size=11)
-    axes.text(1, 0.72, "best score", ha="center", va="bottom", size=11, color=style.GREY)
-    axes.text(8, 0.72, "worst", ha="center", va="bottom", size=11, color=style.GREY)
+    axes.text(9.55, 0.62, "cross\nentropy", ha="center", va="bottom")
+    axes.text(11.0, 0.62, "AP", ha="center", va="bottom")
+    axes.text(1, 0.72, "best score", ha="center", va="bottom", color=style.GREY)
+    axes.text(8, 0.72, "worst", ha="center", va="bottom", color=style.GREY)
     axes.annotate("", (7.4, 0.88), (2.0, 0.88), arrowprops={"arrowstyle": "->", "color": style.GREY})
     axes.set(xlim=(-1.4, 11.6), ylim=(-3.15, 1.45))
     axes.axis("off")
@@ -70,7 +70,7 @@ def draw_score_axis(axes: Axes, labels: float) -> None:
     axes.plot([0, 1], [0, 0], color=style.GREY, linewidth=1.5, zorder=1)
     for tick in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
         axes.plot([tick], [0], marker="|", markersize=7, color=style.GREY, zorder=1)
-        axes.text(tick, labels, f"{tick:g}", ha="center", va="center", size=11, color="#666666")
+        axes.text(tick, labels, f"{tick:g}", ha="center", va="center", color="#666666")
 
 
 def three_ranks() -> Figure:
@@ -113,11 +113,11 @@ def precision_recall_staircase() -> Figure:
     axes.plot(np.r_[0, recall], np.r_[0, precision], color=style.BLACK, linewidth=1.2, zorder=2)
     for x, y, d in zip(recall[at] - width / 2, precision[at], depth[at], strict=True):
         axes.text(x, 0.06, f"{round(y * d)}/{d}", ha="center", va="center", size=13)
-    style.draw_items(axes, recall, precision, map(str, depth), relevance == 1, size=15)
+    style.draw_items(axes, recall, precision, map(str, depth), relevance == 1, size=18)
     value = average_precision(-torch.arange(10.0), torch.tensor(TEN)).item()
     axes.set(xlim=(-0.03, 1.04), ylim=(-0.04, 0.8), xticks=[0, 0.25, 0.5, 0.75, 1])
     axes.set(xlabel="share of the relevant items found", ylabel="precision so far")
-    axes.text(-0.01, 0.79, f"shaded area = AP = {value:.3f}", ha="left", va="top", size=12)
+    axes.text(-0.01, 0.79, f"shaded area = AP = {value:.3f}", ha="left", va="top")
     return style.describe(
         made,
         f"A ranking of ten items with relevant ones at ranks {', '.join(str(d) for d in depth[at])}. Below it, "
@@ -144,7 +144,7 @@ def depth_curves() -> Figure:
     axes.set(xlim=(0.4, 10.6), ylim=(-0.38, 1.08), xlabel="cut-off K", ylabel="value")
     axes.set(xticks=depth, yticks=[0, 0.25, 0.5, 0.75, 1])
     axes.spines["left"].set_bounds(0, 1)
-    made.legend(loc="outside upper center", ncols=3, handletextpad=0.2, columnspacing=1.0, frameon=False)
+    made.legend(loc="outside upper center", ncols=2, handletextpad=0.2, columnspacing=1.0, frameon=False)
     hit, found, pure = (values for values, _, _ in curves.values())
     return style.describe(
         made,
@@ -162,9 +162,9 @@ def tied_orders() -> Figure:
     values = [average_precision(-torch.arange(6.0), torch.tensor(row)).item() for row in labels]
     made, (left, right) = style.figure(1, 2, height=3.9, gridspec_kw={"width_ratios": [1, 1.25]}, sharey=True)
     for y, row in enumerate(labels):
-        style.draw_items(left, range(1, 7), [-y] * 6, map(str, range(1, 7)), row, size=17)
+        style.draw_items(left, range(1, 7), [-y] * 6, map(str, range(1, 7)), row, size=18)
     left.axvspan(1.5, 5.5, color="#EEEEEE", zorder=0)
-    left.text(3.5, 0.72, "tied, so in any order", ha="center", va="bottom", size=11)
+    left.text(3.5, 0.72, "tied, so in any order", ha="center", va="bottom")
     right.plot(values, -np.arange(len(values)), linestyle="none", marker="o", markersize=9, color=style.BLACK)
     shown = []
     looks = (("pessimistic", "--", style.ORANGE), ("expected", "-", style.GREEN), ("optimistic", ":", style.PURPLE))
@@ -176,7 +176,7 @@ def tied_orders() -> Figure:
     left.axis("off")
     right.tick_params(left=False, labelleft=False)
     right.spines["left"].set_visible(False)
-    made.legend(loc="outside upper right", ncols=3, handlelength=1.6, columnspacing=1.0, frameon=False)
+    made.legend(loc="outside upper right", ncols=3, handlelength=1.2, columnspacing=0.7, frameon=False)
     return style.describe(
         made,
         "Six rows, one for each way to order the labels of four tied items, two of them relevant, between an "
@@ -207,7 +207,7 @@ def metric_staircases() -> Figure:
         steps = values.unique_consecutive().tolist()
         jumps.append(f"{name} takes the values {', '.join(f'{value:.2f}' for value in steps)}")
     for other in others:
-        style.draw_items(rows[0], [HOME[other]], [1.3], [NAMES[other]], [relevance[other]], size=17)
+        style.draw_items(rows[0], [HOME[other]], [1.3], [NAMES[other]], [relevance[other]], size=18)
     for artist in rows[0].lines + rows[0].texts:
         artist.set_clip_on(False)
     rows[0].set_title(" ", size=16)

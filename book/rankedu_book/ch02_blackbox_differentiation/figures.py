@@ -75,14 +75,14 @@ def strength_tradeoff() -> Figure:
     """How often there is a gradient, and how long it is, for a small and a large λ."""
     lams = np.geomspace(1e-2, 1e2, 41)
     share, length = study.strength_sweep(lams)
-    made, (left, right) = style.figure(1, 2, width=7.0, height=3.3)
+    made, (left, right) = style.figure(1, 2, width=7.0, height=4.0)
     left.semilogx(lams, 100 * share, color=style.GREEN)
     left.set(xlabel="λ", ylabel="vectors with a gradient (%)", ylim=(-3, 103))
     right.loglog(lams, length / share, color=style.ORANGE, label="mean where it is not 0")
     right.loglog(lams, length, color=style.RED, label="mean over all vectors")
     right.axhline(study.LIMIT, color=style.GREY, ls=":", label="limit for λ → 0")
     right.set(xlabel="λ", ylabel="length of the gradient", ylim=(1e-2, 1e3))
-    right.legend(loc="upper right", frameon=False)
+    style.legend_below(made, right, 2)
     for axes in (left, right):
         axes.set_xticks([1e-2, 1e-1, 1, 1e1, 1e2])
     return style.describe(

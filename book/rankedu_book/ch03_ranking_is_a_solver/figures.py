@@ -55,16 +55,16 @@ def lever() -> Figure:
     ):
         axis.plot([0, 5.6], [0, 0], color=style.BLACK, linewidth=5, solid_capstyle="butt")
         axis.plot(0, 0, marker="o", markersize=13, color="white", markeredgecolor=style.BLACK, markeredgewidth=2)
-        axis.text(-0.28, 0, "hinge", ha="right", va="center", fontsize=11)
+        axis.text(-0.28, 0, "hinge", ha="right", va="center")
         for name, score, distance in zip(NAMES, SCORES, ranks, strict=True):
             fill, ink = _shade(score)
             size = 0.34 + 0.42 * float(score)
             axis.plot([distance, distance], [0, -0.35], color=style.BLACK, linewidth=1.2)
             box = Rectangle((distance - size / 2, -0.35 - size), size, size, facecolor=fill, edgecolor=style.BLACK)
             axis.add_patch(box)
-            axis.text(distance, -0.35 - size / 2, name, color=ink, ha="center", va="center", fontsize=12)
-            axis.text(distance, 0.14, str(distance), ha="center", fontsize=11)
-            axis.text(distance, -0.47 - size, decimal(score), ha="center", va="top", fontsize=11)
+            axis.text(distance, -0.35 - size / 2, name, color=ink, ha="center", va="center")
+            axis.text(distance, 0.14, str(distance), ha="center")
+            axis.text(distance, -0.47 - size, decimal(score), ha="center", va="top")
         axis.text(5.75, -0.05, f"moment\n{decimal(value)}", va="center", fontsize=13, weight="bold")
         axis.set(xlim=(-1.0, 6.9), ylim=(-1.55, 0.45))
         axis.set_title(title, loc="left")
@@ -89,14 +89,14 @@ def rank_and_order() -> Figure:
         axis.scatter([0, 2], [-item, -rank], s=560, color=[fill], edgecolor=style.BLACK, zorder=2)
         axis.text(0, -item, name, color=ink, ha="center", va="center")
         axis.text(2, -rank, str(rank), color=ink, ha="center", va="center")
-        axis.text(-0.22, -item, f"item {item}, score {decimal(score)}", ha="right", va="center", fontsize=11)
-        axis.text(-1.62, -item, f"$\\pi({item}) = {rank}$", ha="center", va="center", color=style.BLUE, size=10)
-        axis.text(2.62, -rank, f"$\\pi^{{-1}}({rank}) = {item}$", ha="center", va="center", color=style.PURPLE, size=10)
-    axis.text(-1.62, -0.2, "read →", ha="center", color=style.BLUE, weight="bold")
+        axis.text(-0.22, -item, f"item {item}, score {decimal(score)}", ha="right", va="center")
+        axis.text(-2.15, -item, f"$\\pi({item}) = {rank}$", ha="center", va="center", color=style.BLUE)
+        axis.text(2.62, -rank, f"$\\pi^{{-1}}({rank}) = {item}$", ha="center", va="center", color=style.PURPLE)
+    axis.text(-2.15, -0.2, "read →", ha="center", color=style.BLUE, weight="bold")
     axis.text(2.62, -0.2, "← read", ha="center", color=style.PURPLE, weight="bold")
     axis.text(0, -0.2, "items", ha="center")
     axis.text(2, -0.2, "ranks", ha="center")
-    axis.set(xlim=(-2.15, 3.15), ylim=(-5.6, 0.2))
+    axis.set(xlim=(-2.65, 3.15), ylim=(-5.6, 0.2))
     axis.axis("off")
     return style.describe(
         figure,
@@ -120,12 +120,12 @@ def swap_path(start: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Figure:
             above.text(step, line[step], name, color=ink, ha="center", va="center", zorder=4)
     tag = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": style.BLACK}
     for step, swap in enumerate(proof.swaps):
-        above.text(step + 0.5, swap.rank + 0.5, decimal(swap.gain), ha="center", va="center", fontsize=11, bbox=tag)
+        above.text(step + 0.5, swap.rank + 0.5, decimal(swap.gain), ha="center", va="center", bbox=tag)
     above.set(ylim=(len(start) + 0.5, 0.5), yticks=range(1, len(start) + 1), ylabel="rank")
     above.set_title("what each exchange saves", loc="left")
     below.step(steps, [float(value) for value in values], where="mid", color=style.BLACK)
     for step, value in zip(steps, values, strict=True):
-        below.text(step, float(value) + 0.08, decimal(value), ha="center", fontsize=11)
+        below.text(step, float(value) + 0.08, decimal(value), ha="center")
     low, high = float(values[-1]), float(values[0])
     below.set(ylim=(low - 0.3, high + 0.55), xticks=steps, xlabel="swaps made", ylabel="y · π")
     gains = _listed([decimal(swap.gain) for swap in proof.swaps])
@@ -225,7 +225,7 @@ def draw_solid(axis: Any, turn: float) -> tuple[Array, Array]:
         axis.plot(x[i], z[i], marker="o", markersize=4, color="#777777", zorder=9)
         left = x[i] < 0
         back = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6}
-        place = {"ha": "right" if left else "left", "va": "center", "fontsize": 10.5, "bbox": back}
+        place = {"ha": "right" if left else "left", "va": "center", "fontsize": 12.5, "bbox": back}
         axis.text(x[i] + (-0.1 if left else 0.1), z[i] + 0.04, "".join(map(str, SOLID_RANKS[i])), zorder=10, **place)
     scores = np.array(SOLID_SCORES, dtype=float)
     size_of_scores = float(np.linalg.norm(scores - scores.mean()))

@@ -80,7 +80,7 @@ def gradient_bars() -> Figure:
         looks = [style.area(c > 0) for c in incoming]
         look: Any = {key: [one[key] for one in looks] for key in ("color", "hatch")}
         bars = axis.barh(range(5), places, edgecolor="white", **look)
-        axis.bar_label(bars, [f"{place:+d}".replace("+0", "0") for place in places], padding=3, fontsize=11)
+        axis.bar_label(bars, [f"{place:+d}".replace("+0", "0") for place in places], padding=3)
         axis.axvline(0, color=style.BLACK, linewidth=1)
         axis.set(title=f"λ = {lam:g}", xlim=(-3.4, 3.4), xticks=(-2, 0, 2))
         facts.append(f"λ = {lam:g}: " + ", ".join(f"{n} {p:+d}" for n, p in zip("ABCDE", places, strict=True)))

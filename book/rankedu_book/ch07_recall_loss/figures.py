@@ -70,7 +70,7 @@ def who_gets_a_gradient(lam: float = 3.0) -> Figure:
     axes[0].text(0.9, -2.3, "$r_i$ =", ha="center", color=style.POSITIVE)
     axes[0].set(ylim=(-2.6, 2.6), yticks=(-2, -1, 0, 1, 2))
     axes[1].set(xlabel="items in order of their scores, best first", xticks=range(1, len(QUERY_SCORES) + 1))
-    figure.supylabel("places gained: $-\\lambda\\,\\cdot$ gradient", fontsize=12)
+    figure.supylabel("places gained: $-\\lambda\\,\\cdot$ gradient")
     return style.describe(
         figure,
         f"Two bar charts over the same {len(QUERY_SCORES)} ranked items, blue for the {len(r)} relevant ones, which "

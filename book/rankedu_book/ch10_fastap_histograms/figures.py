@@ -32,7 +32,7 @@ def soft_bins(bins: int = 4) -> Figure:
     line = np.linspace(-1, 1, 401)
     for index, centre in enumerate(centres):
         above.plot(line, np.clip(1 - np.abs(line - centre) * bins / 2, 0, None), color=style.GREY, linewidth=1.5)
-        above.text(centre, 1.1, f"$m_{index}$", ha="center", fontsize=11)
+        above.text(centre, 1.1, f"$m_{index}$", ha="center")
     for name, score, good in zip("ABCDE", FIVE, RELEVANT, strict=True):
         look = style.mark(good)
         for centre in centres:
@@ -40,11 +40,11 @@ def soft_bins(bins: int = 4) -> Figure:
             if share > 0:
                 above.vlines(score, 0, share, color=look["color"], linewidth=1.2)
                 above.plot(score, share, markersize=7, **look)
-        above.text(score, -0.14, name, ha="center", va="top", fontsize=11, color=look["color"])
+        above.text(score, -0.14, name, ha="center", va="top", color=look["color"])
     above.set(ylim=(-0.35, 1.35), yticks=(0, 0.5, 1), ylabel="share")
     below.set(xlim=(-1.25, 1.25), ylim=(0, 1.75), xlabel="score", ylabel="soft count $h_l$")
     for centre, count in zip(centres, everything, strict=True):
-        below.text(centre, count + 0.05, f"{count:g}", ha="center", fontsize=11)
+        below.text(centre, count + 0.05, f"{count:g}", ha="center")
     below.legend(loc="upper left")
     facts = ", ".join(f"{count:g}" for count in everything)
     return style.describe(
@@ -111,7 +111,7 @@ def distance_from_ap(bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 320, 6
     for (name, colour, mark), off in zip(READINGS, (fast, soft), strict=True):
         axes.loglog(bins, off, f"{mark}-", color=colour, label=name)
     axes.axhline(limit, color=style.BLACK, linestyle="--", linewidth=1.2)
-    axes.text(1, limit * 0.85, "predicted limit of FastAP", va="top", fontsize=11)
+    axes.text(1, limit * 0.85, "predicted limit of FastAP", va="top")
     axes.set(xlabel="bins L", ylabel="mean distance from AP", ylim=(3e-5, 1.5))
     axes.legend(loc="lower left")
     last, ten = bins[-1], list(bins).index(10)
@@ -159,7 +159,7 @@ def who_gets_a_gradient(bins: Sequence[int] = (4, 10, 40)) -> Figure:
         for centre in np.linspace(1, -1, count + 1):
             axes.axvline(centre, color=style.GREY, linewidth=0.6, alpha=0.6)
         moved, others = draw_pushes(axes, push)
-        axes.set_title(f"{count} bins: {moved} of {others} irrelevant items have a gradient", fontsize=11)
+        axes.set_title(f"{count} bins: {moved} of {others} irrelevant items have a gradient")
         numbers = ", ".join(f"{value:+.3f}" for value in push[torch.tensor(study.LIST_RELEVANT)])
         facts.append(f"{count} bins: {moved} of {others} irrelevant items have a gradient; relevant ones {numbers}")
     panels[-1].set(xlabel="score (thin lines: centres)")

@@ -22,7 +22,7 @@ def learning_to_sort(n: int = study.N, steps: int = study.STEPS) -> Figure:
     smooth = np.convolve(errors, np.ones(window) / window, mode="valid")
     left.plot(np.arange(len(smooth)) + window / 2, smooth, color=style.BLUE)
     left.axhline(n / 4, color=style.GREY, linestyle=":", linewidth=1.5)
-    left.text(steps, n / 4 * 1.03, "always answer the middle", ha="right", va="bottom", fontsize=10)
+    left.text(steps, n / 4 * 1.03, "always answer the middle", ha="right", va="bottom")
     left.set(xlabel="training step", title="error, in ranks", ylim=(0, n / 4 * 1.35))
     scores = draw_scores(n, 1, "uniform", generator=torch.Generator().manual_seed(7))[0]
     found, true = ranker(scores), rank(scores)
@@ -86,7 +86,7 @@ def where_it_fails(n: int = study.N, steps: int = study.STEPS) -> Figure:
     first.barh(range(len(DISTRIBUTIONS)), list(learned[0].values()), color=style.SKY)
     first.plot(list(soft[0].values()), range(len(DISTRIBUTIONS)), "s", color=style.BLACK, markersize=4)
     for place, name in enumerate(learned[0]):
-        first.text(n / 3 - 0.1, place, name, va="center", ha="right", fontsize=10, color=style.BLACK)
+        first.text(n / 3 - 0.1, place, name, va="center", ha="right", color=style.BLACK)
     first.set(xlabel="error, in ranks", title="kind of list", xlim=(0, n / 3), yticks=[])
     for axis, at, which, label in ((second, scales, 1, "factor"), (third, shifts, 2, "shift")):
         axis.plot(at, learned[which], "o-", color=style.ORANGE, markersize=4)

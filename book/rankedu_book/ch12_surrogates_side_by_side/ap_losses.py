@@ -61,7 +61,7 @@ def what_each_optimises() -> Figure:
         )
     left.set(xlabel="shift of the relevant items", title="loss", ylim=(-0.05, 2.4))
     right.set(xlabel="shift of the relevant items", title="push on the relevant items", ylim=(-0.25, 2.6))
-    style.legend_below(figure, left, handlelength=2.0)
+    style.legend_below(figure, left, 3, handlelength=2.0)
     return style.describe(
         figure,
         "Two panels over the shift of four relevant items past twelve others. Left, the values: a grey staircase, one "

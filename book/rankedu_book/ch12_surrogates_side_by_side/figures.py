@@ -40,7 +40,7 @@ def two_items(width: float = 0.4) -> Figure:
         facts.append(f"{name}: from {moving.min():.2f} to {moving.max():.2f}".replace("-", "−"))
     left.set(xlabel="lead of the second item", title="its rank", yticks=(1, 1.5, 2))
     right.set(xlabel="lead of the second item", title="the push that it gets", ylim=(-0.1, 5))
-    left.legend(loc="lower left", fontsize=10, handlelength=1.8, borderaxespad=0)
+    style.legend_below(figure, left, 3)
     return style.describe(
         figure,
         "Left, the rank of an item against its lead over its only rival: a step from 2 to 1 at 0, and "
@@ -101,7 +101,7 @@ def measured_table(seconds: dict[str, dict[int, float]]) -> Figure:
     """
     figure, axes = style.figure(width=7.2, height=4.4)
     facts = style.draw_scaling(axes, seconds, "{name}: {exponent:.2f}")
-    axes.legend(title="fitted exponent", loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=10)
+    axes.legend(title="fitted exponent", loc="center left", bbox_to_anchor=(1.0, 0.5))
     return style.describe(
         figure, f"Nearly straight lines on logarithmic axes, time against list length. {'; '.join(facts)}."
     )

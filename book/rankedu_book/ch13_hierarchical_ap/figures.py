@@ -92,7 +92,7 @@ def _tree(axes: Axes) -> None:
         box = {"boxstyle": "round", "facecolor": _pale(colour), "edgecolor": style.GREY if y else colour}
         axes.text(x, y, name if y else name.replace(" ", "\n"), ha="center", va="center", bbox=box)
         if name in CARS:
-            axes.text(x, -0.55, f"level {CARS[name]}", ha="center", va="top", fontsize=11)
+            axes.text(x, -0.55, f"level {CARS[name]}", ha="center", va="top")
     axes.set(xlim=(-0.5, 3.75), ylim=(-0.95, 3.3))
     axes.axis("off")
 
@@ -111,7 +111,7 @@ def draw_tile(
     axes.add_patch(tile)
     if level == 0:
         axes.add_patch(Rectangle(*box, fill=False, hatch="//", edgecolor="#E8A878", linewidth=0))
-    axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=11)
+    axes.text(x + width / 2, y + height / 2, text, ha="center", va="center")
 
 
 @paper_figure("HAPPIER Fig. 3")
@@ -126,13 +126,13 @@ def two_inversions() -> Figure:
         shared = min(rel[0], rel[1])
         for place, name in enumerate(ranking):
             draw_tile(axis, place, 0.25, f"{name}\nrel {rel[place]}", CARS[name], height=0.9)
-            axis.text(place + 0.5, 0.12, f"rank {place + 1}", ha="center", va="top", fontsize=11)
+            axis.text(place + 0.5, 0.12, f"rank {place + 1}", ha="center", va="top")
         axis.text(3.3, 1.28, "H-rank of Lada #2", va="bottom")
-        draw_tile(axis, 3.3, 0.25, "itself\n1", 3, height=0.9, width=1.8)
-        draw_tile(axis, 5.1, 0.25, f"shared\n{shared}", CARS[ranking[0]], height=0.9, width=1.8 * float(shared))
-        axis.text(3.3 + 1.8 * float(1 + shared) + 0.1, 0.7, f"= {proof.h_ranks[1]}", va="center")
-        axis.text(4.2, -0.05, f"H-AP = {proof.h_ap} = {float(proof.h_ap):.2f}", ha="center", va="center", fontsize=11)
-        axis.set(xlim=(0, 6.9), ylim=(-0.3, 1.65))
+        draw_tile(axis, 3.3, 0.25, "itself\n1", 3, height=0.9, width=2.0)
+        draw_tile(axis, 5.3, 0.25, f"shared\n{shared}", CARS[ranking[0]], height=0.9, width=2 * float(shared))
+        axis.text(3.3 + 2 * float(1 + shared) + 0.1, 0.7, f"= {proof.h_ranks[1]}", va="center")
+        axis.text(4.2, -0.05, f"H-AP = {proof.h_ap} = {float(proof.h_ap):.2f}", ha="center", va="center")
+        axis.set(xlim=(0, 7.35), ylim=(-0.3, 1.65))
         axis.axis("off")
         facts.append(
             f"{', '.join(ranking)}: Lada #2 has H-rank 1 + {shared} = {proof.h_ranks[1]}, and H-AP is "

@@ -71,7 +71,7 @@ def broken_bounds() -> Figure:
         axes.semilogx(study.SPREADS, shares, line, color=colour, label=label, markersize=size)
         each = (f"{value:.0f} % at {s:g}" for value, s in zip(shares, study.SPREADS, strict=True))
         facts.append(f"{label}: {', '.join(each)}")
-    axes.set(xlabel="standard deviation of the scores", ylabel="lists with a loss below 1 − H-AP, %", ylim=(-2, 36))
+    axes.set(xlabel="standard deviation of the scores", ylabel="loss below 1 − H-AP, % of lists", ylim=(-2, 36))
     style.xticks(axes, study.SPREADS)
     axes.legend()
     return style.describe(

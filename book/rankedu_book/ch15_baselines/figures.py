@@ -114,7 +114,7 @@ def who_pulls_whom() -> Figure:
     for row in rows[:-1]:
         axes.axhline(row - 0.5, color=style.GREY, linewidth=0.8)
     axes.set_yticks(range(len(study.LOSSES)), [study.title(name) for name in study.LOSSES])
-    labels = ("same\nclass", "cousins\na–b", "strangers\nc–a, c–b", "own\nproxy", "other\nproxies")
+    labels = ("same\nclass", "\n\ncousins a–b", "strangers\nc–a, c–b", "own\nproxy", "other\nproxies")
     axes.set_xticks((stops[:-1] + stops[1:]) / 2 - 0.5, labels)
     axes.tick_params(length=0)
     bar = figure.colorbar(picture, ax=axes, ticks=[-0.5, -0.05, 0.05, 0.5], fraction=0.03, pad=0.01)
@@ -183,7 +183,7 @@ def cousins_and_strangers() -> Figure:
     axes.axvline(0, color=style.BLACK, linewidth=1)
     axes.set(xlabel="net pull, as a share of all (left: pushed apart)", xlim=(-1.0, 0.65))
     axes.tick_params(axis="y", length=0)
-    axes.legend(loc="upper left")
+    style.legend_below(figure, axes)
     facts = [f"{name} {', '.join(f'{s:+.2f}' for s in row)}" for name, row in zip(names, shares, strict=True)]
     return style.describe(
         figure,
@@ -211,8 +211,8 @@ def along_the_arc() -> Figure:
         facts.append(f"{study.title(name)} is least at {angles[losses.argmin()]:.0f}")
     axes[0, 0].set_xticks([0, 90, 180], ["180°", "90°", "0°"])
     axes[0, 0].set_ylim(0, 1.08)
-    figure.supxlabel(f"angle of {MOVES} (the rest of its class is at 0° and 22°)", fontsize=12)
-    axes[0, 2].legend(loc="upper right", fontsize=10)
+    figure.supxlabel(f"angle of {MOVES} (the rest of its class is at 0° and 22°)")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     best = angles[aps > aps.max() - 1e-9]
     return style.describe(
         figure,

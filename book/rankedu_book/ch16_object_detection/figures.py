@@ -67,7 +67,7 @@ def draw_first_step(axes: Axes, margin: float) -> str:
         said.append(f"By {kind} none moves below λ = {lams[np.argmax(np.array(counts) > 0)]:.2g}.")
     if margin:
         axes.axvline(threshold(margin), color=style.GREY, linestyle=":", label="nα/w")
-    axes.set(xscale="log", xlabel="λ on the scale of the released code", ylabel="irrelevant scores that move")
+    axes.set(xscale="log", xlabel="λ on the scale of the released code", ylabel="irrelevant scores moved")
     axes.legend()
     return " ".join(said)
 

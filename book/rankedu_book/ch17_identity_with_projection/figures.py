@@ -30,7 +30,7 @@ def two_orders(longest: float = 2.0) -> Figure:
             colour = style.POSITIVE if RELEVANT[item] else style.NEGATIVE
             line = "-" if RELEVANT[item] else "--"
             axis.plot(margins, directions[:, item], color=colour, linestyle=line)
-            name_at = (longest, directions[-1, item] + (0.03 if RELEVANT[item] else -0.03))
+            name_at = (longest, directions[-1, item] + (0.06 if RELEVANT[item] else -0.06))
             axis.annotate(letter, name_at, xytext=(6, 0), textcoords="offset points", va="center")
         axis.axhline(0, color=style.GREY, linewidth=1, zorder=0)
         axis.set(xlabel="margin α", title=name)

@@ -27,7 +27,7 @@ def gains() -> Figure:
         axes.barh(len(study.GAINS) - at, 2 * gain.reach, 0.7, left=-gain.reach, color="#DDDDDD", edgecolor="none")
         axes.plot(gain.text - gain.given, len(study.GAINS) - at, marker, color=colour)
     names = [f"{gain.data}, {gain.metric}, {study.PARTS.get(gain.over, f'over {gain.over}')}" for gain in study.GAINS]
-    axes.set_yticks(range(len(study.GAINS), 0, -1), names, fontsize=9)
+    axes.set_yticks(range(len(study.GAINS), 0, -1), names)
     axes.set_xlabel("gain in the text − gain in the table, in points")
     counts = {verdict: sum(gain.verdict == verdict for gain in study.GAINS) for verdict in LOOKS}
     far = [gain for gain in study.GAINS if gain.verdict == "differs"]

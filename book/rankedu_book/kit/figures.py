@@ -69,7 +69,7 @@ def show(made: Figure, text: str = "") -> None:
     if not text:
         raise ValueError("text must say what the figure shows, got nothing (pass it, or call style.describe first)")
     data: dict[str, Any] = {"image/png": style.png(made), "text/plain": f"Figure: {text}"}
-    publish_display_data(data, metadata={"image/png": {"alt": text}})
+    publish_display_data(data, metadata={"image/png": {"alt": text, **style.size(made)}})
 
 
 def show_source(*functions: Callable[..., Any]) -> Any:

@@ -25,7 +25,7 @@ _FORM = """<div class="predict"><p>{}</p>
 {}
 </details></div>"""
 _PART = re.compile(r"<!--held (\S+)-->(.*?)<!--/held-->", re.DOTALL)
-_PICTURE = re.compile(r'<img alt="([^"]*)" src="data:image/png;base64,([^"]*)">')
+_PICTURE = re.compile(r'<img alt="([^"]*)"(?: width="(\d+)")? src="data:image/png;base64,([^"]*)">')
 
 
 def predict(line: str, cell: str) -> None:
@@ -66,8 +66,9 @@ def held(text: str) -> list[NotebookNode]:
         if kind == "stream":
             found.append(new_output("stream", name="stdout", text=words))
         elif picture := _PICTURE.fullmatch(inside):
-            data = {"image/png": picture[2], "text/plain": "Figure: " + html.unescape(picture[1])}
-            about = {"image/png": {"alt": html.unescape(picture[1])}}
+            alt, width = html.unescape(picture[1]), picture[2]
+            data = {"image/png": picture[3], "text/plain": f"Figure: {alt}"}
+            about = {"image/png": {"alt": alt, **({"width": int(width)} if width else {})}}
             found.append(new_output("display_data", data=data, metadata=about))
         else:
             found.append(new_output("display_data", data={kind: words if kind == "text/plain" else inside}))
@@ -91,9 +92,10 @@ def _shown(output: RichOutput) -> tuple[str, str]:
         kind = "text/html" if "text/html" in data else "image/svg+xml"
         return kind, data[kind]
     if png := data.get("image/png"):
-        alt = output.metadata.get("image/png", {}).get("alt", "")
+        about = output.metadata.get("image/png", {})
+        alt, width = html.escape(about.get("alt", "")), f' width="{about["width"]}"' if "width" in about else ""
         encoded = png if isinstance(png, str) else b64encode(png).decode()
-        return "image/png", f'<img alt="{html.escape(alt)}" src="data:image/png;base64,{encoded.strip()}">'
+        return "image/png", f'<img alt="{alt}"{width} src="data:image/png;base64,{encoded.strip()}">'
     return "text/plain", html.escape(data.get("text/markdown", data["text/plain"]), quote=False)
 
 

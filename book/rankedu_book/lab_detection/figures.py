@@ -94,7 +94,7 @@ def _draw_box(axes: Axes, box: Sequence[float], mark: Mark, label: str) -> None:
     if label:
         low = y1 < 0.08 * axes.get_ylim()[0]
         where: dict[str, Any] = {"va": "top" if low else "bottom", "ha": "left", "zorder": 4, "clip_on": True}
-        axes.text(x1, y2 if low else y1, label, color=mark.colour, fontsize=9, path_effects=halo, **where)
+        axes.text(x1, y2 if low else y1, label, color=mark.colour, path_effects=halo, **where)
 
 
 def score_histograms(proposals: Mapping[str, Proposals], groups: Mapping[str, Sequence[int] | Tensor]) -> Figure:

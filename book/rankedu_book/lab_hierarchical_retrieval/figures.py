@@ -113,7 +113,7 @@ def draw_severity(embeddings: Mapping[str, Tensor], labels: Tensor, levels: Sequ
             places = np.arange(n_levels) + (number - (len(embeddings) - 1) / 2) * width
             look = {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
             bars = axis.bar(places, shares.numpy(), 0.94 * width, label=name, **look)
-            axis.bar_label(bars, [f"{share:.0f}" for share in shares], fontsize=10)
+            axis.bar_label(bars, [f"{share:.0f}" for share in shares])
             parts = ", ".join(f"{s:.1f} % {kind}" for kind, s in zip(kinds[::-1], shares, strict=True))
             facts.append(f"{title}, {name}: {shares.sum():.1f} % wrong, of which {parts}")
         axis.set_title(f"{title}: mistakes")

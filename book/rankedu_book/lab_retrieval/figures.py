@@ -130,7 +130,7 @@ def retrieved_page(
         )
     _curve_axes(curve)
     curve.set_xlabel("recall")
-    curve.legend(loc="lower left", fontsize=10)
+    curve.legend(loc="lower left")
     best = np.arange(1, len(ranks) + 1)
     found.plot(best, best / len(ranks), ":", color=style.GREY)
     found.set(xscale="log", xlim=(1, len(paths)), ylim=(0, 1.04), xlabel="rank", ylabel=f"found of {len(ranks)}")

@@ -181,9 +181,11 @@ class ExplorableRenderer:
             return None
         if data.mime_type == "image/png":
             pictures: list[nodes.Element] = renderer.render_image(data)
-            if alt := data.output_metadata.get("image/png", {}).get("alt"):
-                for picture in pictures:
-                    picture["alt"] = alt
+            about = data.output_metadata.get("image/png", {})
+            for picture in pictures:
+                picture["alt"] = about.get("alt", "")
+                if "width" in about:
+                    picture["width"] = f"{about['width']}px"
             return pictures
         content = data.content if isinstance(data.content, dict) else json.loads(data.content)
         page = renderer.renderer.sphinx_env

@@ -37,8 +37,8 @@ def test_what_a_cell_shows_is_inside_of_a_closed_fold_and_is_given_back_as_it_wa
     picture = (
         "from IPython.display import publish_display_data as show\nshow({'image/png': 'iVBO', 'text/plain': 'x'}, "
     )
-    [given] = predict.held(run("fold", picture + "metadata={'image/png': {'alt': 'A \"b\"'}})"))
-    assert given.data["image/png"] == "iVBO" and given.metadata["image/png"]["alt"] == 'A "b"'
+    [given] = predict.held(run("fold", picture + "metadata={'image/png': {'alt': 'A \"b\"', 'width': 640}})"))
+    assert given.data["image/png"] == "iVBO" and given.metadata["image/png"] == {"alt": 'A "b"', "width": 640}
     assert "<input" not in run("fold", "1") and run("choice 3", "1").count("<input") == 3
     assert run("words", "x = 7; x") == run("words", "x = 7; x"), "two runs print the same"
 

@@ -12,7 +12,7 @@ release = version = importlib.metadata.version("rankedu")
 
 extensions = [
     *("myst_nb", "sphinxcontrib.bibtex", "sphinx_design", "sphinx_proof", "sphinx_exercise", "sphinx_togglebutton"),
-    *("sphinx_copybutton", "sphinx-mathjax-offline", "tools.site.explorables", "tools.site.folds"),
+    *("sphinx_copybutton", "sphinx-mathjax-offline", "tools.site.gallery", "tools.site.folds"),
     *("tools.site.page_links", "tools.site.excerpts", "tools.site.discovery", "tools.site.moved", "tools.site.play"),
     *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "tools.site.api_reference"),
 ]
@@ -51,7 +51,7 @@ html_baseurl = discovery.site()
 html_title = "Optimising rank-based metrics"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
-html_css_files = ["book.css", "api.css", "predict.css", "path.css", "questions.css", "pin.css"]
+html_css_files = ["book.css", "api.css", "predict.css", "path.css", "questions.css"]
 html_js_files = [
     ("comforts.js", {"defer": "defer"}),
     ("formulas.js", {"defer": "defer"}),

@@ -1,4 +1,4 @@
-"""What stands behind the pages: figures, explorables, exercises."""
+"""What stands behind the pages: figures, exercises."""
 
 import warnings
 

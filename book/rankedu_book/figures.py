@@ -7,13 +7,14 @@ and the directive ``{play}`` shows it on a page. `book/contributing/figures.md` 
 import base64
 import html
 import json
+import os
 import struct
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rankedu_book.kit.explorable.core import MIME, is_live
-
+#: The type by which the book finds a figure to play with among the outputs of a notebook.
+MIME = "application/vnd.rankedu.explorable+json"
 FOLDER = Path(__file__).parents[1] / "_static" / "figures"
 
 
@@ -165,6 +166,15 @@ class Figure:
         if self.widget:
             data["application/vnd.jupyter.widget-view+json"] = self.widget.get_view_spec()
         return data
+
+
+def is_live() -> bool:
+    """Return whether a kernel runs that can answer; ``RANKEDU_EXPLORABLES=static`` says that none shall."""
+    if os.environ.get("RANKEDU_EXPLORABLES") == "static" or not find_spec("IPython"):
+        return False
+    from IPython import get_ipython
+
+    return getattr(get_ipython(), "kernel", None) is not None
 
 
 def play(name: str) -> Figure:

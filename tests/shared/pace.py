@@ -15,7 +15,7 @@ MOST = 25
 _CELL = re.compile(r"^```\{code-cell\}.*?^```$", re.DOTALL | re.MULTILINE)
 #: In the text of a chapter: places, addresses, tables and display formulas are not read as words.
 _ASIDE = re.compile(r"<a id[^>]*></a>|^\|[^\n]*|(?<=\])\([^)]*\)|\$\$.*?\$\$", re.MULTILINE | re.DOTALL)
-_FIGURE = re.compile(r"^\*\*Figure|^live\(|^:tags: \[explorable\]", re.MULTILINE)
+_FIGURE = re.compile(r"^\*\*Figure|^play\(|^@interact\(", re.MULTILINE)
 _REFERENCE = re.compile(r"\{(ref|eq|numref|prf:ref)\}`(?:[^`<]*<)?([\w-]+)>?`")
 
 

@@ -1,4 +1,4 @@
-"""What every chapter uses: style, explorables, live explorables, checks of exercises."""
+"""What every chapter uses: style, sliders, predictions, checks of exercises."""
 
 from pathlib import Path
 

@@ -13,7 +13,6 @@ FILES = {
     "solutions.md.in": "book/solutions/{nn}_{slug}.md",
     "init.py.in": "book/rankedu_book/ch{nn}_{slug}/__init__.py",
     "figures.py.in": "book/rankedu_book/ch{nn}_{slug}/figures.py",
-    "explorables.py.in": "book/rankedu_book/ch{nn}_{slug}/explorables.py",
     "exercises.py.in": "book/rankedu_book/ch{nn}_{slug}/exercises.py",
     "test_figures.py.in": "tests/book/ch{nn}_{slug}/test_figures.py",
 }

@@ -20,7 +20,6 @@ from rankedu_book.kit import style
 from rankedu_book.kit.check import check
 from rankedu_book.kit.compare import interval
 from rankedu_book.kit.figures import show, show_source
-from rankedu_book.kit.live import live
 from rankedu_book.kit.predict import predict
 
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
     "check",
     "interact",
     "interval",
-    "live",
     "np",
     "predict",
     "show",

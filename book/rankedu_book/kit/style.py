@@ -6,11 +6,9 @@ from itertools import cycle
 from typing import Any
 
 import matplotlib as mpl
-import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 from PIL import Image
@@ -95,13 +93,6 @@ def figure(
     return made, made.subplots(rows, columns, **options)
 
 
-def place(made: Figure, *boxes: tuple[float, float, float, float]) -> None:
-    """Put the axes at fixed places: the same in all frames, and in half the time of a computed layout."""
-    made.set_layout_engine("none")
-    for axes, box in zip(made.axes, boxes, strict=True):
-        axes.set_position(box)
-
-
 def looks(names: Iterable[str], **same: Any) -> dict[str, dict[str, Any]]:
     """A look for each of some methods, a known one's always the same: options of a plot, and those that all have."""
     wanted = list(names)
@@ -129,18 +120,6 @@ def draw_items(
         axes.plot([place], [height], markersize=size if good else 0.87 * size, zorder=4, **mark(good))
         ink: dict[str, Any] = {"color": "white" if good else NEGATIVE, "weight": "bold", "size": 0.65 * size}
         axes.text(place, height, name, ha="center", va="center_baseline", zorder=5, **ink)
-
-
-def bands(count: int, darkest: float = 0.3) -> ListedColormap:
-    """The landscape's colours in a few bands, without the darkest, on which black arrows would not show."""
-    return ListedColormap(mpl.colormaps[LANDSCAPE](np.linspace(darkest, 1.0, count)))
-
-
-def edges(axes: Axes, height: Any, levels: Iterable[float], reach: float) -> None:
-    """Draw a line where a band of a map ends, for neighbouring colours are alike; the map goes from -reach to reach."""
-    found, sides = np.asarray(height), np.linspace(-reach, reach, len(height))
-    if inside := [level for level in levels if found.min() < level < found.max()]:
-        axes.contour(sides, sides, found, inside, colors=BLACK, linewidths=0.5, linestyles="solid", antialiased=False)
 
 
 def legend_below(made: Figure, axes: Axes, columns: int = 6, **options: Any) -> None:
@@ -204,11 +183,6 @@ def png(made: Figure) -> bytes:
 def svg(made: Figure) -> bytes:
     """The figure as SVG bytes, without a date."""
     return _saved(made, format="svg", metadata={"Date": None, "Creator": None})
-
-
-def webp(made: Figure) -> bytes:
-    """The figure as lossless WebP bytes: a third of the PNG's size, for the frames of the static book."""
-    return _saved(made, format="webp", pil_kwargs={"lossless": True, "quality": 60, "method": 4})
 
 
 def _saved(made: Figure, **options: Any) -> bytes:

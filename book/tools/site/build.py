@@ -14,14 +14,11 @@ import re
 import shutil
 import subprocess
 import sys
-from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
 
-from rankedu_book.kit.explorable import Explorable, all_explorables
-from tools.closure import ROOT, fingerprint, hashed, home
+from tools.closure import ROOT, hashed
 from tools.notebooks import pairs
-from tools.site import api_reference, cores, diet, explorables, generate, page_links, reading, works
+from tools.site import api_reference, cores, diet, generate, page_links, reading, works
 from tools.teaching import lectures, slides
 
 BOOK = ROOT / "book"
@@ -64,49 +61,19 @@ def stage(source: Path, *, only: str = "") -> None:
     api_reference.write_pages(source / "api")
 
 
-def frames_of(explorable: Explorable) -> Path:
-    """Return the folder of the frames of an explorable, which changes with the code that draws them."""
-    made_from = fingerprint(home(explorable.module), Path(explorables.__file__))
-    return BUILD / "cache" / "frames" / f"{explorable.name}-{made_from}"
-
-
-def draw(pool: ProcessPoolExecutor) -> list[Future[Any]]:
-    """Start to draw all frames that are missing, and to write the slides of all lectures."""
-    drawn = [
-        pool.submit(explorables.draw, one.address, frames_of(one))
-        for one in all_explorables().values()
-        if not (frames_of(one) / "frames.json").exists()
-    ]
-    return drawn + [pool.submit(slides.write, BUILD / "slides", one.number) for one in lectures.lectures()]
-
-
-def put_frames(html: Path) -> None:
-    """Put the explorables into their places in the pages, and their frames beside the pages."""
-
-    def frames(one: Explorable) -> list[dict[str, Any]]:
-        found = explorables.write_frames(one, frames_of(one))
-        shutil.copytree(frames_of(one), html / "_static" / "explorables" / one.name, dirs_exist_ok=True)
-        return found
-
-    for page in html.rglob("*.html"):
-        text = page.read_text(encoding="utf-8")
-        page.write_text(explorables.fill(text, frames), encoding="utf-8")
-
-
 def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
-    """Run Sphinx on one core while the others draw; with `strict`, every warning is an error."""
+    """Run Sphinx on one core while the others write slides; with `strict`, every warning is an error."""
     stage(source, only=only)
     shutil.rmtree(html, ignore_errors=True)
     with cores.pool() as pool:
-        waiting = [] if only else draw(pool)
+        told = [] if only else lectures.lectures()
+        waiting = [pool.submit(slides.write, BUILD / "slides", one.number) for one in told]
         generate.write_tables(source / "_generated")
         reading.write_script(source / "_static")
         page_links.write_notebooks(source)
         run_sphinx("html", source, html, *(["-n", "-W", "--keep-going"] if strict else ALONE))
         for done in waiting:
             done.result()
-        put_frames(html)
-        explorables.write_scripts(html / "_static" / "live")
         if not only:
             shutil.copytree(BUILD / "slides", html / "_static" / "slides")
         diet.slim(html, pool)

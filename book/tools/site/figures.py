@@ -7,6 +7,7 @@ names, and writes them, side by side, to `book/_static/figures/landscape.png`. W
 import argparse
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +16,7 @@ from PIL import Image
 
 from rankedu_book.figures import FIGURES, FOLDER, markup
 
+BOOK = FOLDER.parents[1]
 PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8"><title>{name}</title>
 <meta name="viewport" content="width=device-width"><link rel="stylesheet" href="{at}/figures.css">
 <style>body {{ margin: 0; }} [data-theme=dark] body {{ background: #14181e; color: white; }}
@@ -29,6 +31,17 @@ def page(*names: str) -> str:
     )
     shown = "".join(markup(name, f"{FOLDER.as_uri()}/{name}.png") for name in names)
     return PAGE.format(name=", ".join(names), at=FOLDER.as_uri(), scripts=scripts, figure=shown)
+
+
+def pages() -> dict[str, str]:
+    """Return the page that shows each figure: a chapter if one does, for the front page shows figures of chapters."""
+    texts = [*(BOOK / "chapters").glob("*.md"), *BOOK.glob("*.md")]
+    texts = sorted(texts, key=lambda text: (text.stem == "index", text.parent == BOOK, text.name))
+    found: dict[str, str] = {}
+    for text in texts:
+        for call in re.finditer(r"play\(\"([\w-]+)\"\)|^`{3,}\{play\} ([\w-]+)", text.read_text("utf-8"), re.MULTILINE):
+            found.setdefault(call[1] or call[2], text.relative_to(BOOK).with_suffix("").as_posix())
+    return found
 
 
 def take(browser: object, name: str) -> None:

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import yaml
 
-from rankedu_book.kit.explorable import all_explorables
-from rankedu_book.kit.live import Live, names
+from rankedu_book.figures import FIGURES
 from tools.site import labels
+from tools.site.figures import pages
 from tools.site.reading import BOOK, chapters
 from tools.teaching import lectures
 
 #: A prediction, or a figure to play with.
-TO_TRY = re.compile(r"\{(?:explorable|live|play)\}|^play\(|^:class: predict\b", re.MULTILINE)
+TO_TRY = re.compile(r"\{play\}|^play\(|^:class: predict\b", re.MULTILINE)
 #: Minutes for each of them, added to those of the text.
 TRYING = 2
 
@@ -57,11 +57,11 @@ def table(meetings: Iterable[Meeting]) -> str:
 @cache
 def pictures() -> dict[int, str]:  # short chapters have none
     """Return the caption of the figure to play with of each chapter that has one."""
-    sliders = {one.module: one.caption for one in all_explorables().values()}
-    found = sliders | {Live(name).module: Live(name).caption for name in names()}
-    return {
-        int(part[2:4]): caption for module, caption in found.items() if (part := module.split(".")[1]).startswith("ch")
-    }
+    found: dict[int, str] = {}
+    for name, page in pages().items():
+        if page.startswith("chapters/"):
+            found.setdefault(int(page[9:11]), FIGURES[name].caption)
+    return found
 
 
 def blocks() -> dict[str, str]:

@@ -125,30 +125,6 @@ def test_a_path_is_taken_without_hindering_anybody(reader):
         assert not walk.accessibility(page, themes=("light", "dark"), within=OURS)
 
 
-def test_the_address_says_where_the_sliders_stand_and_puts_them_back(reader):
-    page = reader(next(name for name in walk.PAGES if "data-frames=" in (walk.HTML / name).read_text(encoding="utf-8")))
-    figure = page.locator("figure.explorable[data-frames]").first
-    slider = figure.locator("input[type=range]").first
-    assert "?" not in page.url
-    slider.press("End")
-    slider.press("ArrowLeft")
-    told, frame, name = slider.get_attribute("aria-valuetext"), *map(figure.get_attribute, ("data-frame", "id"))
-    address = page.evaluate("location.href").removeprefix(f"{walk.HTML.as_uri()}/")
-    assert f"#{name}?" in address and page.evaluate("history.length") <= 2, "no slider fills the history"
-    other = reader(address)
-    expect(other.locator(f"#{name}")).to_have_attribute("data-frame", frame)
-    assert other.locator(f"#{name} input[type=range]").first.get_attribute("aria-valuetext") == told
-    walk.until(other, "name => document.getElementById(name).getBoundingClientRect().top < innerHeight", arg=name)
-    other.evaluate(
-        """name => new Promise((done) => {
-          addEventListener("hashchange", () => setTimeout(done), { once: true });
-          location.hash = `${name}?nonsense=1&t=no`;
-        })""",
-        name,
-    )
-    assert other.locator(f"#{name}").get_attribute("data-frame") == frame, "what is not known moves nothing"
-
-
 def test_predictions_that_were_answered_are_counted_beside_the_chapter(reader):
     page, count = reader("idea.html"), DATA["pages"]["idea.html"]["predictions"]
     assert page.locator("form.prediction").count() == count

@@ -18,14 +18,14 @@ SLIDES = sorted((walk.HTML / "_static" / "slides").glob("lecture-*.html"))
 
 @pytest.mark.parametrize("name", walk.PAGES)
 def test_page(reader, name):
-    """One visit: everything loads, nothing from outside, every slider moves its picture, axe finds nothing serious."""
+    """One visit: everything loads, nothing from outside, axe finds nothing serious."""
     page = reader(name, viewport=walk.SIZES["phone"])
     found = walk.predictions(page) + walk.formulas(page) + walk.pictures(page) + walk.weight(page, name)
-    found += walk.width(page) + walk.columns(page, scrolls=True) + walk.words(page)
+    found += walk.width(page) + walk.columns(page, scrolls=True)
     found += walk.accessibility(page) if name in ON_A_PHONE else []
     page.set_viewport_size(walk.SIZES["desk"])
     page.evaluate("resized = performance.now()")
-    found += walk.width(page) + walk.columns(page, scrolls=False) + walk.sliders(page) + walk.words(page)
+    found += walk.width(page) + walk.columns(page, scrolls=False)
     walk.until(page, "performance.now() > resized + 400")  # the theme looks at its header 300 ms after a resize
     found += [] if name in ALIKE else walk.accessibility(page, themes=("light", "dark"))  # which takes the page apart
     assert not found, "\n".join(found)
@@ -33,18 +33,14 @@ def test_page(reader, name):
 
 def test_without_scripts_every_figure_to_move_is_a_picture(reader):
     """On every page that has one; the front page and every chapter have, but for short chapters, which have sliders."""
-    having = [
-        name
-        for name in walk.PAGES
-        if re.search('class="(explorable|play)"', (walk.HTML / name).read_text(encoding="utf-8"))
-    ]
+    having = [name for name in walk.PAGES if 'class="play"' in (walk.HTML / name).read_text(encoding="utf-8")]
     assert {name for name in walk.PAGES if re.match(r"index|chapters/(0|1[0-6])", name)} <= set(having)
     page = reader(having[0], java_script_enabled=False)
     for name in having:
         page.goto((walk.HTML / name).as_uri())
-        count = page.locator("figure:is(.explorable, .play)").count()
-        assert page.locator("figure:is(.explorable, .play) :is(img, svg.live):visible").count() == count > 0, name
-        assert not page.locator(":is(.explorable-controls, .play-here):visible").count(), name
+        count = page.locator("figure.play").count()
+        assert page.locator("figure.play img:visible").count() == count > 0, name
+        assert not page.locator(".play-here:visible").count(), name
 
 
 @pytest.mark.parametrize("window", [{"width": 1280, "height": 800}, {"width": 360, "height": 640}])
@@ -85,9 +81,8 @@ def test_a_page_can_be_read_with_the_keyboard_alone(reader):
         page.keyboard.press("Tab")
         kind, seen = page.evaluate(
             """() => {
-              const here = document.activeElement, shown = here.querySelector(".knob") ?? here;
-              const look = getComputedStyle(shown);
-              const drawn = shown instanceof SVGElement && parseFloat(look.strokeWidth) >= 2 && look.stroke !== "none";
+              const here = document.activeElement, look = getComputedStyle(here);
+              const drawn = here instanceof SVGElement && parseFloat(look.strokeWidth) >= 2 && look.stroke !== "none";
               const seen = look.outlineStyle !== "none" || look.boxShadow !== "none" || drawn;
               return [here.closest("main") ? here.tagName + "." + (here.type ?? "") : "", seen];
             }"""
@@ -118,14 +113,13 @@ def test_on_paper_there_is_the_text_and_nothing_to_press(reader):
     page, theme = reader(CHAPTER, color_scheme="dark"), "document.documentElement.dataset.theme"
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    gone = ".explorable-controls .handle .bd-sidebar-primary .bd-sidebar-secondary .prev-next-area .copybtn .prediction"
-    assert page.locator("svg.live .handle").count()
+    gone = ".play-here .bd-sidebar-primary .bd-sidebar-secondary .prev-next-area .copybtn .prediction"
     assert not page.locator(", ".join(f"{one}:visible" for one in gone.split())).count()
     solution = page.locator(".solution.dropdown p, .admonition.dropdown p:not(.admonition-title)").first
     assert solution.is_visible()
     assert page.locator(".admonition.reveal:visible").count() == page.locator(".admonition.reveal").count() >= 2
     assert page.evaluate("Promise.all([...document.images].map((image) => image.decode())).then(() => true)")
-    assert page.locator("figure.explorable :is(img, svg.live)").first.is_visible()
+    assert page.locator("figure.play img").first.is_visible()
     assert page.evaluate(theme) == "light"
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert not solution.is_visible() and page.evaluate(theme) == "dark"

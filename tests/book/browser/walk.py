@@ -1,7 +1,6 @@
 """What a visit to a page of the built book finds wrong: each check returns its findings, and a clean page has none."""
 
 import importlib.util
-import shutil
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -11,7 +10,6 @@ from urllib.parse import unquote, urlsplit
 
 from tools.notebooks import pairs
 from tools.site import moved
-from tools.site.explorables import markup, write_frames
 
 HTML = pairs.ROOT / "book" / "_build" / "html"
 PAGES = sorted(
@@ -25,8 +23,7 @@ FRONT, OTHER = 1_300_000, 3_000_000
 #: Milliseconds: what does come, comes on a machine that is slow and busy too.
 PATIENCE = 120_000
 
-FRAMES = ("book.css", "pin.css", "explorable.js", "kept.js", "roll.js", "ball.js", "pin.js")
-HEAD = """<!doctype html><html lang="en" data-theme="light"><head><title>Frames</title><meta charset="utf-8">
+HEAD = """<!doctype html><html lang="en" data-theme="light"><head><title>Page</title><meta charset="utf-8">
 <meta name="viewport" content="width=device-width">{}</head><body><main style="padding: 1rem"><h1>Page</h1>{}"""
 
 
@@ -37,19 +34,9 @@ def written(folder: Path, name: str, files: Iterable[str], body: str) -> None:
     (folder / f"{name}.html").write_text(HEAD.format(head, f"{body}</main></body></html>"), encoding="utf-8")
 
 
-def framed(folder: Path, **explorables) -> Path:
-    """Write a page for each explorable, made of frames."""
-    for name in FRAMES:
-        shutil.copy(pairs.ROOT / "book" / "_static" / name, folder)
-    for name, shown in explorables.items():
-        frames = f"{name}-frames"
-        written(folder, name, FRAMES, markup(shown, write_frames(shown, folder / frames), frames))
-    return folder
-
-
-#: What is awaited before a page is looked at: its formulas are set and fitted, and its explorables stand.
+#: What is awaited before a page is looked at: its formulas are set and fitted, and its figures stand.
 SETTLED = """() => (!window.MathJax?.startup || "formulas" in document.documentElement.dataset)
-  && [...document.querySelectorAll("figure.explorable")].every((one) => one.dataset.frame ?? one.dataset.state)"""
+  && [...document.querySelectorAll("figure.play")].every((one) => one.dataset.state || !one.clientWidth)"""
 
 
 def until(page, condition: str, **options) -> None:
@@ -131,7 +118,7 @@ def pictures(page) -> list[str]:
 
 
 def weight(page, name: str) -> list[str]:
-    """What a page fetched without a touch on its sliders, if that is too much. The other frames load on interaction."""
+    """What a page fetched without a touch on its sliders, if that is too much."""
     files = {unquote(urlsplit(url).path) for url in page.requests if url.startswith("file:")}
     size, most = sum(Path(file).stat().st_size for file in files), FRONT if name == "index.html" else OTHER
     return [f"weighs {size} bytes in {len(files)} files, at most {most} are allowed"] if size > most else []
@@ -175,79 +162,6 @@ COLUMNS = """async (scrolls) => {
 def columns(page, *, scrolls: bool) -> list[str]:
     """Formulas wider than their column: where they may scroll, those that don't in their own box, and show it."""
     return [f"formula in its column: {text}" for text in page.evaluate(COLUMNS, scrolls)]
-
-
-def sliders(page) -> list[str]:
-    """Controls without a name, and those that by keyboard do not change the picture, its description, what they say."""
-    found = []
-    for figure in page.locator("figure.explorable[data-frames]").all():
-        picture = figure.locator("img")
-
-        def shown(picture=picture) -> tuple:
-            return picture.get_attribute("src"), picture.get_attribute("alt")
-
-        for slider in figure.locator("input[type=range]").all():
-            name, states = slider.get_attribute("id"), []
-            slider.focus()
-            for key in ("Home", "ArrowRight", "End"):
-                page.keyboard.press(key)
-                states.append((*shown(), slider.get_attribute("aria-valuetext")))
-                said = figure.locator(f"output[for='{name}']").inner_text()
-                found += [] if said == states[-1][-1] else [f"{name} says one thing and shows another"]
-            found += [f"{name} changes nothing" for one, next in zip(*states[:2], strict=True) if one == next]
-            found += [] if figure.locator(f"label[for='{name}']").inner_text() else [f"{name} has no label"]
-            hidden = slider.evaluate("element => getComputedStyle(element).outlineStyle") == "none"
-            found += [f"{name} does not show that it has the focus"] if hidden else []
-        for buttons in figure.locator("[role=radiogroup]").all():
-            name, states = buttons.get_attribute("id"), []
-            for button in buttons.locator("input[type=radio]").all():
-                button.check()
-                states.append(shown())
-            found += [f"{name} changes nothing" for seen in zip(*states, strict=True) if len({*seen}) < len(states)]
-            found += [] if page.locator(f"[id='{name}-name']").inner_text() else [f"{name} has no label"]
-        if picture.evaluate("image => image.decode().then(() => image.naturalWidth)") <= 300:
-            found.append(f"{figure.get_attribute('id')} has no last frame")
-    return found
-
-
-#: Words of a live picture that are small, cut off, or on one another, and handles that are no place for a finger.
-LOOKS = """(figure) => {
-  const svg = figure.querySelector("svg.live"), scale = svg.getScreenCTM().a, frame = svg.getBoundingClientRect();
-  const words = [...svg.querySelectorAll(".marks text")].filter((one) => one.textContent.trim());
-  const boxes = words.map((one) => one.getBoundingClientRect());
-  const found = [];
-  words.forEach((word, i) => {
-    const box = boxes[i], text = word.textContent, size = parseFloat(getComputedStyle(word).fontSize) * scale;
-    if (size < 11) found.push(`${text} is ${size.toFixed(1)} pixels high`);
-    if (box.left < frame.left - 1 || box.right > frame.right + 1) found.push(`${text} is cut off`);
-    if (box.top < frame.top - 1 || box.bottom > frame.bottom + 1) found.push(`${text} is cut off`);
-    boxes.slice(0, i).forEach((other, j) => {
-      const across = Math.min(box.right, other.right) - Math.max(box.left, other.left);
-      const down = Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top);
-      if (across > 2 && down > 4) found.push(`${text} lies on ${words[j].textContent}`);
-    });
-  });
-  for (const handle of svg.querySelectorAll(".handle"))
-    if (handle.getBoundingClientRect().width < 24) found.push(`${handle.dataset.handle} is too small`);
-  return found;
-}"""
-
-
-def words(page) -> list[str]:
-    """Words of live explorables that cannot be read, wherever the handles are."""
-    found = []
-    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    for figure in page.locator("figure.explorable[data-live]").all():
-        figure.scroll_into_view_if_needed()
-        found += figure.evaluate(LOOKS)
-        figure.dispatch_event("pointerenter")
-        until(page, "module => globalThis.py?.modules[module]", arg=figure.get_attribute("data-module"))
-        tiles = figure.get_attribute("data-live") == "tiles"  # on one another they hide their ranks
-        for key in () if tiles else ("End", "Home", "PageUp"):
-            for handle in figure.locator("[data-handle]").all():
-                handle.press(key)
-            found += figure.evaluate(LOOKS)
-    return sorted(set(found))
 
 
 #: Outputs and reveals that a reader sees though they answer a prediction, and predictions without a field.

@@ -14,7 +14,6 @@ HTML = pairs.ROOT / "book" / "_build" / "html"
 if not (HTML / "index.html").exists():
     pytest.skip("the book is not built: run `make book`", allow_module_level=True)
 PAGES = sorted(path for path in HTML.rglob("*.html") if "_static" not in path.parts)
-FRAMES = HTML / "_static" / "explorables"
 
 
 class Tags(HTMLParser):

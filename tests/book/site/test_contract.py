@@ -57,7 +57,7 @@ def test_front_matter_label_and_sections(path):
 
 
 def test_something_to_move_and_a_pitfall_that_asserts(path):
-    assert re.search(r"^(play|live|@interact)\(", text_of(path), re.MULTILINE) or code_cells(path, "explorable")
+    assert re.search(r"^(play|@interact)\(", text_of(path), re.MULTILINE)
     cells = code_cells(path, "pitfall")
     assert cells and all(any(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(cell))) for cell in cells)
 

@@ -236,7 +236,9 @@ def main() -> None:
     parser.add_argument("--table", type=Path, default=HERE / "records" / "long.csv", help="CSV file that grows")
     parser.add_argument("--starts", type=Path, default=HERE.parent / "runs" / "long_starts", help="kept start networks")
     parser.add_argument("--steps", type=int, default=STEPS, help="steps of a run; other values only to try it out")
-    parser.add_argument("--first", type=int, default=None, help="make only so many of the runs")
+    parser.add_argument(
+        "--first", type=int, default=None, help="number of runs to make, from the first one; by default all"
+    )
     given = parser.parse_args()
     work = functools.partial(run, folder=given.starts, steps=given.steps)
     run_all(all_jobs()[: given.first], given.table, work, given.workers)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from rankedu_lab.cli.shared import telling
+from rankedu_lab.cli.shared import reporting
 
 data = typer.Typer(
     help="List the papers' data sets, and check whether yours are complete.",
@@ -32,7 +32,7 @@ def check_data(
     """Compare the lists, files and counts of a data set with the published ones. The exit code is 1 if they differ."""
     from rankedu_lab.datasets import check
 
-    with telling("data check"):
+    with reporting("data check"):
         report = check(name, data_root)
     print(report)
     raise typer.Exit(code=int(not report.ok))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankedu_lab.cli.shared import Lab, Labs, Parameters, Preset, Runs, Scheduler, Timeout, Workers, telling
+from rankedu_lab.cli.shared import Lab, Labs, Parameters, Preset, Runs, Scheduler, Timeout, Workers, reporting
 
 if TYPE_CHECKING:
     from rankedu_lab.runs import Run
@@ -32,7 +32,7 @@ def run(
     """Run a lab with a preset or with your parameters. Finished runs are skipped."""
     from rankedu_lab.runs import run_lab
 
-    with telling("run"):
+    with reporting("run"):
         if context.args:
             words = " ".join([*(parameters or ()), *context.args])
             raise ValueError(f"-p must be followed by key=value in one word, got {words!r} (as in -p batch_sizes=8,16)")
@@ -85,7 +85,7 @@ def sweep(
     from rankedu_lab import runs as running
     from rankedu_lab.runs.sweeps import list_states, parse_resources
 
-    with telling("sweep"):
+    with reporting("sweep"):
         asked: dict[str, Any] = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
         if dry_run:
             print(list_states(running.plan_sweep(lab, grid or (), seeds=seeds, **asked)))
@@ -115,7 +115,7 @@ def search(
     from rankedu_lab.methods.space import as_parameters, space_of
     from rankedu_lab.runs.search import search as search_for
 
-    with telling("search"):
+    with reporting("search"):
         held = {text.partition("=")[0] for text in parameters or ()}
         asked: dict[str, Any] = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
         asked |= {"parameters": {"loss": method}, "trials": trials, "metric": metric, "as_parameters": as_parameters}
@@ -155,7 +155,7 @@ def results(
     """Print a table of the finished runs, one row per setting, with mean ± standard deviation over the seeds."""
     from rankedu_lab.runs import keep_runs, tabulate
 
-    with telling("results"):
+    with reporting("results"):
         tables = tabulate(
             runs or [Path("runs")],
             lab=lab,

@@ -24,7 +24,7 @@ Scheduler = Annotated[
 
 
 @contextmanager
-def telling(command: str) -> Iterator[None]:
+def reporting(command: str) -> Iterator[None]:
     """Print an error and exit, with 130 after Ctrl-C, with 1 if runs failed, and with 2 for wrong arguments."""
     from rankedu_lab.runs import LabError, SweepError
 

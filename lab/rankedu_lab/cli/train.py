@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankedu_lab.cli.shared import telling
+from rankedu_lab.cli.shared import reporting
 
 
 def train(
@@ -60,7 +60,7 @@ def train(
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
 ) -> None:
     """Train a network on your pictures, evaluate it on new classes, and write a model card."""
-    with telling("train"):
+    with reporting("train"):
         from rankedu_lab.experiments import own
 
         whole = source.resolve()

@@ -89,7 +89,7 @@ def most_violated_ranking(
     Notes
     -----
     The bracket in :class:`APSVMLoss` is to be maximised. Among themselves, let the relevant and the irrelevant items go
-    by their scores: AP does not see who is who, and the rest only gains. Then R is given by how many relevant items
+    by their scores: AP stays the same, and the rest only gains. Then R is given by how many relevant items
     each irrelevant one passes. Let the j-th irrelevant item pass those from place k + 1 to the last: with
     :math:`1 - i/(i + n_i) = \sum_{j=1}^{n_i} [i/(i + j - 1) - i/(i + j)]` the bracket, times :math:`|P||N|`, is a sum
     over j of

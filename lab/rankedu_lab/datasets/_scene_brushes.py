@@ -13,7 +13,7 @@ Floats = npt.NDArray[np.float32]
 
 #: Coverage above which a pixel belongs to the box of the ink.
 EDGE = 0.3
-#: The noise of the grounds has so many knots a side; the finer, the less of it.
+#: The noise of the grounds: knots per side of each octave, and its weight, which is small for fine noise.
 OCTAVES, FINENESS = (4, 7, 13, 25), (2.0, 2.0, 1.0, 0.5)
 #: Waves across a ground, and how far the clouds bend them, in radians.
 WAVES, BEND = (0.0, 0.0, 2.0, 5.0, 9.0), (1.0, 4.0)

@@ -1,4 +1,4 @@
-"""Data sets of image files: labels in memory, pictures decoded when they are asked for."""
+"""Data sets of image files: labels in memory, pictures decoded when they are needed."""
 
 import struct
 import zlib
@@ -25,7 +25,7 @@ class ImageFiles:
     """Images on disk: ``paths``, ``labels`` (N, L) from root to leaf, and ``names[level][label]``.
 
     Labels are numbered over the rows of all parts, training first, so that they are the same in all splits. Opening
-    reads the lists only; a missing image is an error when it is asked for. For ``crop`` see
+    reads the lists only; a missing image is an error when it is loaded. For ``crop`` see
     :func:`rankedu_lab.datasets.transforms.view`.
     """
 

@@ -29,7 +29,7 @@ FACES = (
     *("DejaVuSansMono", "DejaVuSansMono-Bold", "DejaVuSansMono-Oblique", "DejaVuSansMono-BoldOblique"),
     *("DejaVuSerif", "DejaVuSerif-Bold", "DejaVuSerif-Italic", "DejaVuSerif-BoldItalic"),
 )
-#: A character takes part if at least so many faces draw something for it.
+#: A character takes part if at least this many faces draw something for it.
 MIN_FACES = 8
 #: Images are SIZE × SIZE pixels, an em has 24 of them, and the writing line lies below row 24.
 SIZE, POINTS, DPI, BASELINE = 32, 18.0, 96, 24

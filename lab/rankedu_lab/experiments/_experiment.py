@@ -73,14 +73,14 @@ def fit(
     notes += small_classes(data.train, parameters["per_class"]) + start_note(net, parameters)
     before = embed_all(net, shown, parameters).cpu() if parameters["pictures"] else None
     state = state_folder({**parameters, "code": evidence["code"]}, folder)
-    judged = loss if watch is None else watch(net, loss, data)
+    objective = loss if watch is None else watch(net, loss, data)
     with noting(notes):
-        history = _train(parameters, net, judged, data, shown, recipe, state, progress)
+        history = _train(parameters, net, objective, data, shown, recipe, state, progress)
     notes += resumed(history)
     about: dict[str, Any] = {"history": history, "state": state, "notes": notes, "evidence": evidence}
     with timed(history):
         embeddings = embed_all(net, data, parameters).cpu()
-    outcome = RetrievalOutcome(net=net, loss=loss, judged=judged, data=data, embeddings=embeddings, **about)
+    outcome = RetrievalOutcome(net=net, loss=loss, objective=objective, data=data, embeddings=embeddings, **about)
     if before is not None:
         outcome.shown, outcome.before = shown, before
         outcome.after = embed_all(net, shown, parameters).cpu()

@@ -32,7 +32,7 @@ class Trained:
     data: Any  #: what it was trained and tested on
     state: Path  #: folder of the checkpoint
     metrics: dict[str, float] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)  #: what a reader of the numbers should know
+    notes: list[str] = field(default_factory=list)  #: remarks for the reader of the numbers
     evidence: dict[str, Any] = field(default_factory=dict)  #: hashes of code and first weights, and the loss
 
     def times(self) -> dict[str, float]:
@@ -62,7 +62,7 @@ class RetrievalOutcome(Trained):
 
     loss: Objective  #: trained too, where it has weights
     data: Data
-    judged: Any  #: what it was trained with: the loss, or what stood in for it
+    objective: Any  #: the loss, or the module that took its place in the training
     embeddings: Tensor  #: (N, dim) of the test images, on the CPU; where the gallery is apart, queries first
     shown: Data | None = None  #: a part of the test images
     before: Tensor | None = None  #: its embeddings, by the network as it began
@@ -85,7 +85,7 @@ def resumed(history: History) -> list[str]:
 
 @contextmanager
 def noting(notes: list[str]) -> Iterator[None]:
-    """What a data set is warned about becomes a note, once; other warnings are given as ever."""
+    """Turn warnings about a data set into notes, once each; other warnings are given as usual."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield

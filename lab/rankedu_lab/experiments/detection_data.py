@@ -18,7 +18,7 @@ from rankedu.files import written
 from rankedu_lab.datasets import open_detection
 from rankedu_lab.runs.records import IGNORED_PARAMETERS
 
-#: Of the proposals of the test pictures that are kept: so many at most that hold an object, and that hold none.
+#: The largest number of proposals of the test pictures that are kept: with an object, and without one.
 KEPT = 1024
 
 Detections = dict[str, Tensor]
@@ -42,7 +42,7 @@ class Data:
 
 
 def open_data(parameters: Mapping[str, Any]) -> Data:
-    """Open both splits, each with as many pictures as are asked for; 0 are all there are."""
+    """Open both splits, each with the given number of pictures; 0 means all."""
     name, root = parameters["dataset"], parameters["data_root"] or None
     size = {"size": parameters["image_size"]} if name == "scenes" else {}
     counts = {"train": parameters["train_images"], parameters["test_split"]: parameters["test_images"]}
@@ -68,7 +68,7 @@ class _First(Subset[Any]):
 
 
 def first_of(data: Any, images: int) -> Any:
-    """The first so many pictures of a data set; all where there are no more."""
+    """Return the first pictures of a data set; all where there are no more."""
     return _First(data, range(images)) if images < len(data) else data
 
 

@@ -40,7 +40,7 @@ class Statistics:
     """What was measured."""
 
     outcome: RetrievalOutcome
-    embeddings: dict[int, Tensor]  #: of the test images, after so many steps
+    embeddings: dict[int, Tensor]  #: of the test images, by the number of steps before
     #: For each moment and batch size "step", "batch size", the data set's "mAP" and "R@1", mean and standard deviation
     #: of those of batches ("batch mAP", "batch mAP, sd", …), and "P", the share of pairs with a gradient.
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -99,7 +99,7 @@ def run(
         return _Watch(net, loss, data, sorted(moments), chosen)
 
     outcome = fit(full, folder, watch=watch, data=data, progress=progress)
-    statistics = Statistics(outcome, {**outcome.judged.seen["embeddings"], steps: outcome.embeddings})
+    statistics = Statistics(outcome, {**outcome.objective.seen["embeddings"], steps: outcome.embeddings})
     statistics.rows = _rows(statistics, chosen)
     statistics.shares = _shares_of_runs(outcome, chosen, full, progress)
     statistics.staleness = {age: staleness(statistics.embeddings, steps, age) for age in chosen["ages"] if age <= steps}
@@ -169,7 +169,7 @@ def _shares_of_runs(
     for size in parameters["batch_sizes"] if parameters["images"] else ():
         settings = {**full, "batch_size": size, "steps": max(1, parameters["images"] // size)}
         state, watch = outcome.state / f"batches-of-{size}", partial(_Watch, moments=(), parameters=parameters)
-        of_batches = fit(settings, state, watch=watch, data=outcome.data, progress=progress).judged.seen["shares"]
+        of_batches = fit(settings, state, watch=watch, data=outcome.data, progress=progress).objective.seen["shares"]
         shares[size] = sum(of_batches) / len(of_batches)
     return shares
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from rankedu_lab.datasets import DATASETS, open_dataset
 from rankedu_lab.training.retrieval import embed
 
-#: Test images that are shown, and evaluated on at intervals: about so many.
+#: About how many test images are shown, and evaluated on at intervals.
 PROBE = 4096
 #: Of the augmentation of the test images.
 TEST_SEED = 1

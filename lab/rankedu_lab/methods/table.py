@@ -40,7 +40,7 @@ from rankedu_lab.training.loading import leaves
 
 
 class TrainingSet(NamedTuple):
-    """What a loss may need to know of the training set, and of the network."""
+    """The facts of the training set and the network that a loss may need."""
 
     dim: int
     n_classes: int | None
@@ -51,14 +51,14 @@ class TrainingSet(NamedTuple):
 class Method:
     """A row of a table of the papers, and how its loss is made."""
 
-    name: str  #: what it is asked for by
+    name: str  #: the value of the labs' parameter `loss`
     title: str  #: what the tables call it
     source: str  #: the paper and its tables
     settings: Mapping[str, Any]  #: what can be set, each with its default
     make: Callable[..., nn.Module]  #: of a TrainingSet and settings
     paths: bool = False  #: whether it wants label paths from root to leaf; else the class alone
     proxies: bool = False  #: whether it learns a vector for each class
-    takes_items: bool = False  #: whether it wants to know which items of the training set a batch holds
+    takes_items: bool = False  #: whether it needs the numbers of the items in a batch
     is_sum: bool = False  #: over the levels, each of which numbers its own classes
 
     def check(self, settings: Iterable[str]) -> None:

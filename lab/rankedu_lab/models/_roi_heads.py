@@ -16,8 +16,8 @@ _Parent: Any = load_torchvision("Faster R-CNN").models.detection.roi_heads.RoIHe
 class RoIHeads(_Parent):  # type: ignore[misc]
     """torchvision's, but for the loss of the classifier.
 
-    ``classifier_loss`` is called with class logits (P, C + 1) and labels (P,); ``mark``, with "scored" before it and
-    "judged" after; ``last`` keeps logits and labels of the last step, without their graph.
+    ``classifier_loss`` takes class logits (P, C + 1) and labels (P,); ``mark`` is called with "loss begins" before and
+    with "loss ends" after it; ``last`` keeps logits and labels of the last step, without their graph.
 
     The class logits and the labels are caught as they pass; torchvision's forward does the rest, its cross entropy
     included, which is cheap.
@@ -59,11 +59,11 @@ class RoIHeads(_Parent):  # type: ignore[misc]
         if self.training:
             labels = self.__dict__.pop("_labels")
             losses["cross_entropy"] = losses["loss_classifier"].detach()
-            self.mark("scored")
+            self.mark("loss begins")
             with torch.autocast(logits.device.type, enabled=False):
                 wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
                 losses["loss_classifier"] = self.classifier_loss(wide, labels)
-            self.mark("judged")
+            self.mark("loss ends")
             self.last = logits.detach(), labels
         elif targets is not None:
             boxes = [target["boxes"].to(proposals[0]) for target in targets]

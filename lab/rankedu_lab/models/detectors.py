@@ -37,7 +37,7 @@ def build_detector(
     of torchvision's with that backbone. ``image_size`` is what the shorter side is resized to, ``proposals`` how many
     of a picture the classifier is trained on.
 
-    Detections are not cut off at a score: AP judges an order, and a loss of the order fixes no level. The paper's
+    Detections are not cut off at a score: AP depends on the order, and a loss of the order fixes no level. The paper's
     detectors are mmdetection's; these have the same parts, and torchvision's settings. ``losses["cross_entropy"]`` is
     for the log, and in no sum; ``net.pretrained`` says how it starts.
 

@@ -56,7 +56,7 @@ class _FrozenBatchNorm(nn.BatchNorm2d):
     """Batch norm that no ``train()`` unfreezes."""
 
     def train(self, mode: bool = True) -> "_FrozenBatchNorm":
-        """Stay in eval mode, whatever is asked for."""
+        """Stay in eval mode in any case."""
         self.training = False
         return self
 

@@ -1,4 +1,4 @@
-"""Search the settings of a lab with Optuna: quasi-random trials, each an ordinary run, judged on the validation split.
+"""Search the settings of a lab with Optuna: quasi-random trials, which are ordinary runs evaluated on `val`.
 
 Optuna keeps the study in ``<runs>/searches/``, so that a search can be interrupted, continued and looked at.
 """
@@ -94,8 +94,8 @@ def search(
     check_count(trials, "trials")
     if (split := base.parameters.get("test_split")) != CHOOSING:
         raise ValueError(
-            f"test_split must be {CHOOSING!r} in a search, got {split!r}: what is chosen on a split, that split cannot "
-            f"judge any more (-p train_split=fit -p test_split={CHOOSING})"
+            f"test_split must be {CHOOSING!r} in a search, got {split!r}: what is chosen on a split cannot be "
+            f"evaluated on it (-p train_split=fit -p test_split={CHOOSING})"
         )
     if not space:
         raise ValueError("space must have a setting to search for, got none")

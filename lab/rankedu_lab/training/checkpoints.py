@@ -57,7 +57,7 @@ class TrainingState:
         self.settings = {**settings, "lr": lr, **asdict(recipe)}
         if recipe.schedule in ("cosine", "one_cycle"):
             self.settings["steps"] = steps  # the learning rate depends on it
-        self.history, self.step = History(), 0  # so many are done
+        self.history, self.step = History(), 0  # the number of steps that are done
         self.draws: Tensor | None = None  #: the state of the augmentation's generator after them
         self.path = None if folder is None else Path(folder) / "checkpoint.pt"
         if self.path is not None and resume:

@@ -18,7 +18,7 @@ def embed_for_gradient(
     """Embed a batch (B, ...) now, and say how the gradient of the embeddings (B, dim) is carried into the net later.
 
     Between the two comes ``loss(embeddings.requires_grad_(), labels).backward()``, so that parameters of the loss get
-    their gradient, too. With ``chunk`` so many images at a time are embedded without a graph, and again when
+    their gradient, too. With ``chunk``, that many images at a time are embedded without a graph, and again when
     the gradient is known, with the same dropout and the buffers of one pass. That is the direct gradient, but for batch
     norm in training, which then takes the statistics of a chunk. With ``amp`` it is under :func:`autocast`.
 

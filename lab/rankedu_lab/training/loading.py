@@ -1,4 +1,4 @@
-"""What a data set is to the loop, and how its pictures and labels become batches before they are asked for."""
+"""The interface of a data set for the loop, and batches that are loaded ahead of their step."""
 
 import signal
 from collections import deque

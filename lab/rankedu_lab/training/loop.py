@@ -15,7 +15,7 @@ from rankedu_lab.training.loading import Batch
 from rankedu_lab.training.logs import COLUMNS, Clock, csv_log
 
 #: Takes a step with a batch, and returns at least its "loss"; if that is not finite, the weights are left as they were.
-#: The clock gets the marks "scored" and "judged", between which the loss is at work.
+#: The clock gets the marks "loss begins" and "loss ends", between which the loss is computed.
 Step = Callable[[TrainingState, Any, Clock], dict[str, float]]
 
 
@@ -24,13 +24,13 @@ def one_step(run: TrainingState, batch: Batch, clock: Clock) -> dict[str, float]
     recipe = run.updates.recipe
     embeddings, backward = embed_for_gradient(run.net, batch.images, chunk=recipe.chunk, amp=recipe.amp)
     embeddings.requires_grad_()
-    clock.mark("scored")
+    clock.mark("loss begins")
     if embeddings.detach().sum().isnan():
         return {"loss": math.nan}
     items = (batch.items,) if getattr(run.loss, "takes_items", False) else ()
     value = run.loss(embeddings, batch.labels, *items)
     torch.autograd.backward(value)
-    clock.mark("judged")
+    clock.mark("loss ends")
     if embeddings.grad is not None:
         backward(run.updates.scale(embeddings.grad))
     number = float(value.item())
@@ -92,7 +92,7 @@ def _timed_step(
     losses = step_by(run, batch, clock)
     if not math.isfinite(losses["loss"]):
         raise FloatingPointError(f"loss must stay finite, got {losses['loss']} at step {step} (try a smaller lr)")
-    history.loss_seconds += clock.between("scored", "judged")
+    history.loss_seconds += clock.between("loss begins", "loss ends")
     history.seconds += time.perf_counter() - started
     history.losses.append(losses["loss"])
     run.step, run.draws = step, batch.draws

@@ -29,16 +29,20 @@ class Recipe:
 
     optimizer: str = "adam"  #: or "adamw", or "sgd", which has Nesterov's momentum 0.9
     weight_decay: float = 0.0  #: of the network's parameters; the loss's own have none
-    head_lr: float = 1.0  #: the head, ``net.head_parameters()``, learns so many times faster
+    head_lr: float = 1.0  #: the factor of the learning rate of the head, ``net.head_parameters()``
     loss_lr: float = 1.0  #: the same for the parameters of the loss, for instance proxies
     schedule: str = "constant"  #: of the learning rate, one of SCHEDULES
     milestones: tuple[int, ...] = ()  #: steps after which the schedule "steps" multiplies the rate by ``decay``
     decay: float = 0.3
-    warmup: int = 0  #: in so many first steps the rate rises linearly; not with one_cycle, which rises by itself
-    head_only: int = 0  #: in so many first steps only the head and the loss learn, as is done with a new head
+    warmup: int = (
+        0  #: the number of first steps in which the rate rises linearly; not with one_cycle, which rises by itself
+    )
+    head_only: int = (
+        0  #: the number of first steps in which only the head and the loss learn, as is usual for a new head
+    )
     clip: float | None = None  #: the bound of the gradient's norm, over all parameters
     amp: bool = False  #: embed in 16 bits, bfloat16 on a CPU and float16 on CUDA; the loss has 32
-    chunk: int | None = None  #: embed so many images at a time
+    chunk: int | None = None  #: the number of images that are embedded at a time
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "milestones", tuple(self.milestones))

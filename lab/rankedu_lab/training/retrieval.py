@@ -1,4 +1,4 @@
-"""The training loop of the book, and what a network is judged by in a moment: how well it retrieves."""
+"""The training loop of the book for retrieval, and a quick evaluation of a network."""
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator

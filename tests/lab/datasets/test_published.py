@@ -337,7 +337,7 @@ def test_a_generator_decides_the_view_and_bad_files_and_settings_are_named(tmp_p
     file = data.paths[1]
     for content in (b"", file.read_bytes()[:200]):
         file.write_bytes(content)
-        refused([(lambda: data.load(1), ValueError, r"a_1\.JPG cannot be decoded: .*take it off the list")])
+        refused([(lambda: data.load(1), ValueError, r"a_1\.JPG cannot be decoded: .*remove it from the list")])
     file.unlink()
     refused([(lambda: data.load(1), FileNotFoundError, r"a_1\.JPG is missing \(.*cvgl\.stanford\.edu")])
     write(folder / "Ebay_test.txt", HEADS)

@@ -104,7 +104,7 @@ def test_what_does_not_fit_is_refused(refused, tmp_path, monkeypatch):
         "none": r"weights must be a file, got .*none\.pt",
         "small": r"weights must fit the ConvNet, got .*small\.pt, which does not",
         "list": r"weights must be a state dict, got list in .*list\.pt",
-        "text": r"weights must be a state dict, got .*text\.pt, which can't be read",
+        "text": r"weights must be a state dict, got .*text\.pt, which cannot be read",
     }
     files = {tmp_path / f"{name}.pt": message for name, message in wrong.items()}
     errors = (FileNotFoundError, ValueError)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from rankedu.cli import app
 from rankedu.metrics import evaluate_retrieval
 from rankedu_lab.experiments import own
-from rankedu_lab.experiments.own import judging, training
+from rankedu_lab.experiments.own import evaluation, training
 from rankedu_lab.training import loop
 
 QUICK = ["--steps", "20", "--batch-size", "16", "--size", "16"]
@@ -272,28 +272,28 @@ def test_an_interval_is_over_classes_and_covers_their_mean():
         for _ in range(200):
             of_class = generator.beta(10 * share, 10 - 10 * share, many)
             values = torch.from_numpy((generator.random((many, 20)) < of_class[:, None]).astype(float).ravel())
-            mean, low, high = judging.interval(values, classes)
+            mean, low, high = evaluation.interval(values, classes)
             inside.append(low < share < high and 0 <= low <= mean <= high <= 1)
         assert np.mean(inside) > 0.91, (many, share)  # of queries, all alike, it would be a half
     values[:20] = torch.nan
-    assert judging.interval(values, classes)[0] == pytest.approx(float(values[20:].mean()))
-    twice = judging.interval(2 * values - 1, classes, -1)
-    assert twice == pytest.approx([2 * end - 1 for end in judging.interval(values, classes)])
+    assert evaluation.interval(values, classes)[0] == pytest.approx(float(values[20:].mean()))
+    twice = evaluation.interval(2 * values - 1, classes, -1)
+    assert twice == pytest.approx([2 * end - 1 for end in evaluation.interval(values, classes)])
 
 
 @pytest.mark.parametrize("many", [2, 3, 15, 100])
 @pytest.mark.parametrize("value", [0.0, 1.0])
 def test_at_an_edge_an_interval_is_that_of_wilson(many, value):
     classes = torch.arange(many).repeat_interleave(7)
-    mean, low, high = judging.interval(torch.full((7 * many,), value, dtype=torch.float64), classes)
+    mean, low, high = evaluation.interval(torch.full((7 * many,), value, dtype=torch.float64), classes)
     square = 1.959964**2
     assert (mean, high - low) == (value, pytest.approx(square / (many + square), rel=1e-5)) and low <= value <= high
-    mean, low, high = judging.interval(torch.zeros(7 * many, dtype=torch.float64), classes, -1)
+    mean, low, high = evaluation.interval(torch.zeros(7 * many, dtype=torch.float64), classes, -1)
     assert -low == high == pytest.approx(square / (many + square), rel=1e-5)
 
 
 def test_an_interval_of_very_unequal_classes_is_wide_and_finite():
     classes = torch.tensor([0] * 1000 + [1, 1])
     for values in (classes.double(), torch.rand(1002, generator=torch.Generator().manual_seed(0)).double()):
-        mean, low, high = judging.interval(values, classes)
+        mean, low, high = evaluation.interval(values, classes)
         assert 0 <= low <= mean <= high <= 1 and high - low > 0.9

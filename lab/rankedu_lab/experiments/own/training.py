@@ -23,7 +23,7 @@ from rankedu.checks import check_count, check_number
 from rankedu.files import written
 from rankedu_lab.datasets.cache import cached_arrays
 from rankedu_lab.experiments._experiment import start_note
-from rankedu_lab.experiments.own.judging import baselines, card, collapsed, curves, per_query, queries, table
+from rankedu_lab.experiments.own.evaluation import baselines, card, collapsed, curves, per_query, queries, table
 from rankedu_lab.experiments.own.reading import OwnPictures, Read
 from rankedu_lab.methods import find_method, make_loss, parse_settings
 from rankedu_lab.models.build import build, weights_hash
@@ -33,7 +33,7 @@ from rankedu_lab.training import History, Recipe, pick_device
 from rankedu_lab.training import train as train_by
 from rankedu_lab.training.retrieval import embed
 
-#: A loss of classes, one that the book advises to begin with, and one of a hierarchy, where none is asked for.
+#: A loss of classes, one that the book advises to begin with, and one of a hierarchy, where none is given.
 LOSSES = ("roadmap", "happier")
 #: All that decides what comes out, beside the pictures; None stands for what fits, see `settled`.
 SETTINGS: dict[str, Any] = {

@@ -95,7 +95,7 @@ class Speed:
         return lines
 
     def ratios(self, part: str) -> str:
-        """Write our time over everybody else's, with verdicts, and how many there are of each."""
+        """Write our time over the others' times, with verdicts, and how many there are of each."""
         found = [row for row in tables.compare(self.rows) if row["part"] == part]
         return f"{table(tables.ratio_table(found))}\n\n{tables.counts(found)}" if found else "not measured"
 

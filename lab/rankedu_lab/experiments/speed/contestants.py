@@ -1,6 +1,6 @@
 """The contestants of the lab `speed`: our losses, Algorithm 1 as printed, other libraries, and bounds on the work.
 
-Each function makes a table of contestants, (the work, who does it) → a function without arguments.
+Each function makes a table of contestants, (the work, its contestant) → a function without arguments.
 """
 
 import warnings

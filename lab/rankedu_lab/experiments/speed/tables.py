@@ -14,7 +14,7 @@ _UNITS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def metrics_of(rows: Iterable[Row]) -> dict[str, Any]:
-    """Nest rows: device → part → what is done → who does it → size → what was found.
+    """Nest rows: device → part → work → contestant → size → the numbers.
 
     Numbers alone are kept; of what is missing the seconds, None, which say that it was not tried.
     """
@@ -41,7 +41,7 @@ def rows_of(metrics: Mapping[str, Any]) -> list[Row]:
 
 
 def compare(rows: Iterable[Row]) -> list[Row]:
-    """Divide our times by those of everybody else at the same size, and by those of the limits."""
+    """Divide our times by those of all other contestants at the same size, and by the bounds."""
     timed = [row for row in rows if row.get("seconds") is not None and row["part"] != "growth"]
     found = []
     for ours in [row for row in timed if row["contender"] == "ours"]:

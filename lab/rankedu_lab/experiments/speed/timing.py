@@ -13,7 +13,7 @@ import torch
 from torch.utils.benchmark import Timer
 
 Work = Callable[[], object]
-Name = tuple[str, str]  # what is done, and who does it
+Name = tuple[str, str]  # the work, and its contestant
 Row = dict[str, Any]
 
 

@@ -188,7 +188,7 @@ def _sheet(embeddings: Tensor, data: Read, test: OwnPictures, chosen: Sequence[i
 
 
 def _spread(order: Sequence[int], leaves: Sequence[Any], most: int) -> list[int]:
-    """Take the first items of an order, at most so many of each class."""
+    """Take the first items of an order, at most `most` of each class."""
     chosen: list[int] = []
     for item in order:
         if sum(leaves[item] == leaves[other] for other in chosen) < most and len(chosen) < SHOWN:

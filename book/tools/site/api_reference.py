@@ -31,6 +31,7 @@ class Page(NamedTuple):
 PROOFS = tuple(f"rankedu.proofs.{name}" for name in importlib.import_module("rankedu.proofs").__all__)
 DATASETS = tuple(f"rankedu_lab.datasets.{name}" for name in ("files", "published", "rendering", "transforms"))
 TRAINING = tuple(f"rankedu_lab.training.{name}" for name in ("distributed", "large_batch", "loading", "retrieval"))
+RUNS = ("rankedu_lab.runs.sweeps", "rankedu_lab.runs.search")
 EXPERIMENTS = tuple(
     f"rankedu_lab.experiments.{name}"
     for name in ("retrieval", "hierarchical_retrieval", "detection", "minibatch_statistics", "sodeep")
@@ -51,7 +52,7 @@ PAGES = {
     "datasets": Page("Data sets", ("rankedu_lab.datasets", *DATASETS)),
     "models": Page("Models", ("rankedu_lab.models",)),
     "training": Page("Training", ("rankedu_lab.training", *TRAINING)),
-    "labs": Page("Labs", ("rankedu_lab.runs", "rankedu_lab.methods", *EXPERIMENTS, "rankedu_lab.runs.sweeps")),
+    "labs": Page("Labs", ("rankedu_lab.runs", *RUNS, "rankedu_lab.methods", *EXPERIMENTS)),
     "solvers": Page("Solvers", ("rankedu_book.kit.solvers",)),
     "landscapes": Page("Landscapes", ("rankedu_book.kit.landscapes",)),
     "exercises": Page("Exercises", ("rankedu_book.kit.check",)),

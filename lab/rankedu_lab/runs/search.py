@@ -18,6 +18,8 @@ from rankedu_lab.runs.parameters import check_known
 from rankedu_lab.runs.runner import Run, code_hash, plan
 from rankedu_lab.runs.sweeps import SweepError, run_all
 
+__all__ = ["Between", "Search", "Trial", "search"]
+
 #: The only split that may choose settings.
 CHOOSING = "val"
 

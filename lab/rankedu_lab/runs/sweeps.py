@@ -15,6 +15,9 @@ from rankedu.extras import needed
 from rankedu_lab.runs.parameters import Parameter, check_parameters, parse_assignments, read_parameters
 from rankedu_lab.runs.runner import TIMEOUT, LabError, Run, check_timeout, execute, fingerprint, plan
 
+__all__ = ["SweepError", "cluster_client", "expand", "list_states", "local_environments", "parse_grid"]
+__all__ += ["parse_resources", "plan_sweep", "run_all", "sweep"]
+
 #: How many seeds a sweep has that names none, and the seconds within which a scheduler must answer.
 SEEDS, ANSWER = 3, 5.0
 

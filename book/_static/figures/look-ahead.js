@@ -45,7 +45,7 @@ rankedu.figures["look-ahead"] = ({ el, model, ranks, ui }) => {
     }
     scores.forEach((score, i) => {
       const end = C[i] ? Math.min(FAR, (HIGH - score) / C[i]) : FAR;
-      marks.push(ui.tag("line", { x1: LEFT, x2: across(end), y1: up(score), y2: up(score + end * C[i]), class: C[i] ? "line blue" : "line red dashed thin" }));
+      marks.push(ui.tag("line", { x1: LEFT, x2: across(end), y1: up(score), y2: up(score + end * C[i]), class: C[i] ? "line blue" : "line red dashed fine" }));
     });
     passed.forEach(({ t, j }) => marks.push(ui.tag("circle", { cx: across(t), cy: up(scores[j]), r: 5, class: t < lam ? "dot mean" : "hollow" })));
     const knots = [0, ...passed.map(({ t }) => t), FAR];

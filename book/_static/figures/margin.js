@@ -5,8 +5,8 @@ globalThis.rankedu ??= { figures: {} };
 
 rankedu.figures.margin = ({ el, model, ranks, ui }) => {
   const NAMES = "ABCDEF", RELEVANT = [true, true, true, false, false, false];
-  const [MOST, TOP, SHIFTED, R] = [0.5, 52, 150, 11];
-  const start = { scores: [0.95, 0.76, 0.58, 0.46, 0.28, 0.1], margin: 0.2, lam: 3 };
+  const [MOST, TOP, SHIFTED, R] = [0.4, 52, 150, 11];
+  const start = { scores: [0.95, 0.8, 0.55, 0.43, 0.2, 0.06], margin: 0.24, lam: 3 };
 
   /* The gradient of 1 − AP by Algorithm 1: that of rankedu.losses.APLoss. */
   function gradient(y, margin, lam) {
@@ -20,7 +20,7 @@ rankedu.figures.margin = ({ el, model, ranks, ui }) => {
   const alphas = Array.from({ length: 201 }, (_, k) => (k * MOST) / 200);
   let [axis, sizes, of] = [null, [], ""]; // the length of the gradient for every margin: a staircase, like the ranks
   function draw({ scores, margin, lam }, width) {
-    axis = ui.scale([1.26, -0.26], [R + 2, width - R - 2]);
+    axis = ui.scale([1.21, -0.21], [R + 2, width - R - 2]);
     const shifted = ranks.shift_by_margin(scores, RELEVANT, margin);
     const slopes = gradient(scores, margin, lam);
     const marks = [
@@ -32,7 +32,7 @@ rankedu.figures.margin = ({ el, model, ranks, ui }) => {
       const labels = ui.apart(values.map(axis), 13, 4, width - 4);
       ranks.rank(values).forEach((place, i) => marks.push(ui.tag("text", { x: labels[i], y: y + down, class: RELEVANT[i] ? "bold" : "soft", "text-anchor": "middle" }, String(place))));
     });
-    scores.forEach((score, i) => marks.push(ui.arrow(axis(score), TOP + R + 2, axis(shifted[i]), SHIFTED - R - 4, RELEVANT[i] ? "blue thin" : "red thin")));
+    scores.forEach((score, i) => marks.push(ui.arrow(axis(score), TOP + R + 2, axis(shifted[i]), SHIFTED - R - 4, RELEVANT[i] ? "blue fine" : "red fine")));
     scores.forEach((score, i) => {
       const way = Math.sign(slopes[i]), long = ui.clamp(40 * Math.abs(slopes[i]), 14, 30); // a descent step raises what is pushed to the left
       if (way) marks.push(ui.arrow(axis(score) + way * R, TOP, axis(score) + way * (R + long), TOP, `thick ${RELEVANT[i] ? "blue" : "red"}`, 9));

@@ -33,7 +33,7 @@ rankedu.figures.paint = ({ el, model, ranks, ui }) => {
       ui.tag("line", { x1: LEFT, x2: across(FAR), y1: BOTTOM, y2: BOTTOM, class: "axis" }),
     ];
     for (let place = 1; place <= 5; place += 1) marks.push(ui.tag("text", { x: LEFT - 10, y: level(place) + 5, class: "soft", "text-anchor": "end" }, String(place)));
-    for (const i of passed) marks.push(ui.tag("line", { x1: across(OTHERS[i]), x2: across(OTHERS[i]), y1: level(rank(OTHERS[i] - 1e-6)), y2: ITEMS - R, class: "line red dashed thin" }));
+    for (const i of passed) marks.push(ui.tag("line", { x1: across(OTHERS[i]), x2: across(OTHERS[i]), y1: level(rank(OTHERS[i] - 1e-6)), y2: ITEMS - R, class: "line red dashed fine" }));
     marks.push(ui.tag("polyline", { points: stairs(0, FAR), class: "line" }));
     const corners = [0, ...knots.flatMap((knot) => [knot - lam, knot]).filter((x) => x > 0 && x < painted).sort((a, b) => a - b), painted];
     marks.push(ui.tag("polyline", { points: corners.map((x) => `${across(x)},${level(mean(x, lam))}`).join(" "), class: "line mean thick" }));

@@ -13,6 +13,7 @@ WORDS = 170
 #: Minutes that the story of a chapter may take, without what `LATER` names.
 MOST = 25
 _CELL = re.compile(r"^```\{code-cell\}.*?^```$", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"^```\{?(?:code-cell|python|pycon|sh|bash|toctree|literalinclude)\b.*?^```$", re.DOTALL | re.MULTILINE)
 #: In the text of a chapter: places, addresses, tables and display formulas are not read as words.
 _ASIDE = re.compile(r"<a id[^>]*></a>|^\|[^\n]*|(?<=\])\([^)]*\)|\$\$.*?\$\$", re.MULTILINE | re.DOTALL)
 _FIGURE = re.compile(r"^\*\*Figure|^play\(|^@interact\(", re.MULTILINE)
@@ -35,7 +36,7 @@ def story_minutes(chapter: Chapter) -> float:
 
 def words(text: str) -> int:
     """How many words there are to read; code is not counted."""
-    return len(_CELL.sub("", text).split())
+    return len(_CODE.sub("", text).split())
 
 
 def minutes_by_words(step: str) -> float:

@@ -17,11 +17,6 @@ def find_labs(labs: str | os.PathLike[str] | None = None) -> Path:
     return folder.resolve()
 
 
-def find_records() -> Path:
-    """The folder of the records that are committed, `lab/records` of the same checkout."""
-    return CHECKOUT / "lab" / "records"
-
-
 def list_labs(labs: Path) -> list[str]:
     """The names of the labs of a folder."""
     return sorted(path.stem for path in labs.glob("*.ipynb"))

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from rankedu.cli import app
+from rankedu_lab import claims
 from rankedu_lab.runs import Record, Value, collect_runs, keep_runs, save_result, summarise
-from rankedu_lab.runs.folders import find_records
 from rankedu_lab.runs.records import chosen, flatten
 from rankedu_lab.runs.tables import best, metric_names, render
 
@@ -190,7 +190,7 @@ def test_the_best_stands_first_and_is_bold_with_those_that_are_not_worse(runs):
     assert cells[3][:4] == ["rambo_log", "3", "0.310 ± 0.010", "30.000 ± 0.000"]
 
 
-RECORDS = find_records()
+RECORDS = claims.RECORDS
 TABLES = sorted(RECORDS.glob("*.jsonl"))
 PAGE = (RECORDS / "README.md").read_text(encoding="utf-8")
 

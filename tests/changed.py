@@ -47,5 +47,6 @@ def to_run(changes: set[Path]) -> list[Path]:
 if __name__ == "__main__":
     files = [str(path.relative_to(ROOT)) for path in to_run(changed())]
     print("\n".join(files) or "No test depends on what changed.", flush=True)
-    status = pytest.main(["-q", *files]) if files else pytest.ExitCode.OK
+    workers = ["-n", "2", "--dist", "loadscope"] if len(files) > 4 else []
+    status = pytest.main(["-q", *workers, *files]) if files else pytest.ExitCode.OK
     sys.exit(0 if status == pytest.ExitCode.NO_TESTS_COLLECTED else status)

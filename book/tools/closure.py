@@ -26,7 +26,7 @@ LIBRARIES = {
     *("torch", "torchvision", "numpy", "scipy", "sympy", "matplotlib", "pillow"),
     *("scikit-learn", "pytorch-metric-learning", "torchmetrics"),
 }
-#: Paths of data: `… / "book" / "data" / "printed"`, `… / "lab" / "records"`, `Path(__file__).parent / "live.css"`.
+#: Paths of data: `… / "book" / "data" / "printed"`, `… / "lab" / "records"`, `Path(__file__).parent / "letters.npz"`.
 _PATH = re.compile(r"(Path\(__file__\)\.parent|'book' / 'data'|'lab' / 'records')((?: / '[^']+')*)")
 _FIGURE = re.compile(r"\bplay\('([\w-]+)'")
 _CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?:---\n.*?^---\n|(?::[^\n]*\n)*)(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -52,11 +52,6 @@ def reached(*files: Path) -> set[Path]:
         around = {folder / "__init__.py" for path in near for folder in path.parents if folder / "__init__.py" != path}
         waiting = {one for one in near | around if one.is_file()} - found
     return found
-
-
-def fingerprint(*files: Path) -> str:
-    """A hash of what is drawn by some files: of all that they import, and of the libraries as they are pinned."""
-    return hashed(reached(*files), pins())
 
 
 def hashed(paths: Iterable[Path], *more: str, whole: bool = False) -> str:

@@ -1,7 +1,7 @@
 """Build the book: bring the notebooks up to date, lay out the source, run Sphinx with every warning an error.
 
-`python book/tools build` executes only the notebooks that are not current (see `pairs.py`), draws what has not been
-drawn from the same code before, and does nothing if nothing has changed. After an interruption it continues.
+`python book/tools build` executes only the notebooks that are not current (see `pairs.py`), and does nothing if
+nothing has changed. After an interruption it continues.
 `python book/tools build --preview 04` (or `errata`) builds one chapter (or page) into `book/_build/preview-04`, with
 warnings only printed.
 """
@@ -66,8 +66,8 @@ def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
     stage(source, only=only)
     shutil.rmtree(html, ignore_errors=True)
     with cores.pool() as pool:
-        told = [] if only else lectures.lectures()
-        waiting = [pool.submit(slides.write, BUILD / "slides", one.number) for one in told]
+        to_write = [] if only else lectures.lectures()
+        waiting = [pool.submit(slides.write, BUILD / "slides", one.number) for one in to_write]
         generate.write_tables(source / "_generated")
         reading.write_script(source / "_static")
         page_links.write_notebooks(source)

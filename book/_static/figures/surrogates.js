@@ -46,7 +46,7 @@ rankedu.figures.surrogates = ({ el, model, ranks, ui }) => {
     rows.push({ title: "blind step", note: "ignores the scores", steps: RELEVANT.map((own) => own - share) });
     const moved = rows.map(({ steps }) => steps.filter((step) => Math.abs(step) > 0.02 * Math.max(...steps.map(Math.abs))).length);
     const [line, axis] = list(width, 44, (i) => `rank ${places[i]}, ${rows.map(({ title, steps }) => `${title} ${ui.number(steps[i])}`).join(", ")}`);
-    const [below, high] = ui.pushes(width, 44, axis, { scores, places, names: NAMES, relevant: RELEVANT, rows, tall: width > 560 ? 48 : 34 });
+    const [below, high] = ui.pushes(width, 44, axis, { scores, places, names: NAMES, relevant: RELEVANT, rows, tall: width > 560 ? 48 : 32 });
     picture.draw(width, line + below, "Six items, and what each method does to them", high);
     return `Items that are pushed: ${METHODS.map(([title], k) => `${title} ${moved[k]}`).join(", ")}.`;
   }

@@ -35,7 +35,7 @@
         await load();
         const exercise = name && window.play.exercises[name].python;
         const [verdict, text] = await window.play.run({ code: code.value, earlier: earlier.map((one) => one.value), exercise });
-        said.textContent = text || "The code ran and printed nothing.";
+        said.textContent = text || "Nothing was printed.";
         box.dataset.verdict = verdict;
       } catch {
         said.textContent = "Python is missing: engine.js could not be loaded.";

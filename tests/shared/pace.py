@@ -13,7 +13,9 @@ WORDS = 170
 #: Minutes that the story of a chapter may take, without what `LATER` names.
 MOST = 25
 _CELL = re.compile(r"^```\{code-cell\}.*?^```$", re.DOTALL | re.MULTILINE)
-_CODE = re.compile(r"^```\{?(?:code-cell|python|pycon|sh|bash|toctree|literalinclude)\b.*?^```$", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(
+    r"^```\{?(?:code-cell|python|pycon|sh|bash|toctree|literalinclude)\b.*?^```$", re.DOTALL | re.MULTILINE
+)
 #: In the text of a chapter: places, addresses, tables and display formulas are not read as words.
 _ASIDE = re.compile(r"<a id[^>]*></a>|^\|[^\n]*|(?<=\])\([^)]*\)|\$\$.*?\$\$", re.MULTILINE | re.DOTALL)
 _FIGURE = re.compile(r"^\*\*Figure|^play\(|^@interact\(", re.MULTILINE)

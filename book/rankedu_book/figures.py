@@ -130,15 +130,17 @@ def caption(name: str) -> str:
     return "".join(f"<strong>{part}</strong>" if odd % 2 else part for odd, part in enumerate(parts))
 
 
+def picture(name: str, source: str) -> str:
+    """Return the HTML of the picture of a figure."""
+    alt = html.escape(FIGURES[name].alt)
+    width, height = struct.unpack(">II", (FOLDER / f"{name}.png").read_bytes()[16:24])  # of every PNG
+    return f'<img class="play-still" src="{source}" alt="{alt}" width="{width}" height="{height}" loading="lazy">'
+
+
 def markup(name: str, source: str) -> str:
     """Return the HTML of a figure: its caption, and its picture for print and where no script runs."""
-    alt = FIGURES[name].alt
-    width, height = struct.unpack(">II", (FOLDER / f"{name}.png").read_bytes()[16:24])  # of every PNG
-    return (
-        f'<figure class="play" id="figure-{name}" data-figure="{name}"><figcaption>{caption(name)}</figcaption>'
-        f'<img class="play-still" src="{source}" alt="{html.escape(alt)}" '
-        f'width="{width}" height="{height}" loading="lazy"></figure>'
-    )
+    shown = f"<figcaption>{caption(name)}</figcaption>{picture(name, source)}"
+    return f'<figure class="play" id="figure-{name}" data-figure="{name}">{shown}</figure>'
 
 
 class Figure:

@@ -27,7 +27,7 @@ def gallery(names: list[str], environment: Any) -> nodes.raw:
     shown = names or [name for name in figures.FIGURES if name in where]
     cards = [
         f'<a href="{up}{where[name]}.html#figure-{name}">'
-        f'<img src="{up}_static/figures/{name}.png" alt="" loading="lazy"><span>{figures.caption(name)}</span></a>'
+        f"{figures.picture(name, f'{up}_static/figures/{name}.png')}<span>{figures.caption(name)}</span></a>"
         for name in shown
     ]
     return nodes.raw("", f'<div class="gallery">{"".join(cards)}</div>', format="html")

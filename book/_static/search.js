@@ -1,48 +1,97 @@
-/* Shows beside each page that the search found where its words stand, also from the file system, where a browser may not
-   read other pages. What the pages say: excerpts.js, made by book/tools/site/excerpts.py. */
+/* The search, and in which order it lists what it found: a word in a title counts most, then one in a heading, then how
+   often and how early the text says it. What pages say: excerpts.js, made by book/tools/site/excerpts.py. */
 "use strict";
 
 (() => {
-  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false; // Sphinx would fetch each page
-  const [before, length] = [120, 240];
-  const words = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase().split(/[^\p{L}\p{N}_]+/u).filter(Boolean);
-  const stemOf = (word) => word.slice(0, Math.max(4, word.length - 3)); // "ranking" finds "ranks"
+  const { element } = window.book;
+  const GREEK = { α: "alpha", β: "beta", γ: "gamma", δ: "delta", ε: "epsilon", λ: "lambda", ρ: "rho", σ: "sigma", τ: "tau", π: "pi", ω: "omega" };
+  /** Pages that repeat what others explain come after those. */
+  const REPEATS = /^(results|errata|questions|exercises|equations|bibliography|contributing\/|labs\/|timings|glossary|notation|syllabus|teaching|claims-)/;
+  const LONGEST = 240; // letters of an excerpt
 
-  /** The text around the first word that stands in it, or its beginning. */
-  function around(text) {
-    const lower = text.toLowerCase();
-    const found = [...words, ...words.map(stemOf)].map((word) => lower.indexOf(word)).filter((at) => at >= 0);
-    if (!found.length) return "";
-    const start = Math.max(0, text.lastIndexOf(" ", Math.max(0, found[0] - before)) + 1);
-    const end = text.indexOf(" ", start + length);
-    return (start ? "\u2026 " : "") + (end < 0 ? text.slice(start) : `${text.slice(start, end)} \u2026`);
+  /** The end of a word that its plural or its verb may lack. */
+  const stem = (word) => word
+    .replace(/(?<=..)(?:ies)$/u, (end, at, whole) => (whole.length > 4 ? "y" : "ie"))
+    .replace(/(?<=ch|sh|x|ss)es$/u, "")
+    .replace(/(?<=[^su]..?|..[^su])s$/u, "")
+    .replace(/(?<=...)(?:ing|ed)$/u, "");
+  const plain = (text) => text.normalize("NFKC").replace(/[α-ω]/gu, (letter) => GREEK[letter] ?? letter);
+  /** The words of a query: what is joined by a hyphen is one word. */
+  const asked = (text) => (plain(text).toLowerCase().match(/[\p{L}\p{N}@]+(?:[-_][\p{L}\p{N}]+)*/gu) ?? [])
+    .map((word) => stem(word.replace(/[-_]/g, "")));
+  /** The words of a text: what is joined by a hyphen, or a name like APLoss, is there as a whole and in its parts. */
+  function said(text) {
+    return (plain(text).match(/[\p{L}\p{N}@]+(?:[-_][\p{L}\p{N}]+)*/gu) ?? []).flatMap((word) => {
+      const parts = word.replace(/([\p{Ll}\p{N}])(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})/gu, "$1$2-").split(/[-_]/);
+      const whole = stem(parts.join("").toLowerCase());
+      return parts.length > 1 ? [whole, ...parts.map((part) => stem(part.toLowerCase()))] : [whole];
+    });
+  }
+  /** How often words stand in others, as themselves or, for less, as a beginning. */
+  const count = (word, words) => words.reduce((sum, one) => sum + (one === word ? 1 : word.length > 2 && one.startsWith(word) ? 0.3 : 0), 0);
+  const phrase = (query, words) => query.length > 1 && ` ${words.join(" ")} `.includes(` ${query.join(" ")} `);
+
+  const pages = Object.entries(window.bookExcerpts).map(([name, [title, sections]]) => ({
+    name, title, titled: said(title),
+    sections: sections.map(([anchor, heading, text]) => ({ anchor, heading, text, headed: said(heading), words: said(text) })),
+  }));
+
+  /** The worth of a section for a query; of words that stand on most pages each counts little. */
+  function worth(section, query, rare) {
+    const each = query.map((word) => {
+      const headed = Math.min(1, count(word, section.headed)) / Math.sqrt(Math.max(1, section.headed.length / 3));
+      return rare.get(word) * (4 * headed + Math.log2(1 + count(word, section.words)));
+    });
+    const found = each.filter(Boolean).length / query.length;
+    const together = 6 * phrase(query, section.headed) + 3 * phrase(query, section.words);
+    return (each.reduce((sum, one) => sum + one, 0) + together) * found ** 2;
   }
 
-  /** From the section that a result names; for a whole page, from the section that has most of the words. */
-  function excerptOf(link) {
-    const [page, anchor] = link.getAttribute("href").split("#");
-    const sections = window.bookExcerpts[page.replace(/\.html.*$/, "")] ?? {};
-    const having = (text) => words.filter((word) => text.toLowerCase().includes(stemOf(word))).length;
-    const best = Object.values(sections).sort((one, other) => having(other) - having(one))[0] ?? "";
-    const own = sections[anchor ?? ""] ?? "";
-    return around(own) || (anchor ? own.slice(0, length) : around(best));
+  function ranked(query) {
+    const having = (word) => pages.filter((page) => page.sections.some((one) => count(word, one.words) + count(word, one.headed) >= 1)).length;
+    const rare = new Map(query.map((word) => [word, Math.log(1 + pages.length / (1 + having(word)))]));
+    return pages.map((page) => {
+      const sections = page.sections.map((section) => ({ ...section, worth: worth(section, query, rare) })).sort((one, other) => other.worth - one.worth);
+      const titled = query.reduce((sum, word) => sum + rare.get(word) * Math.min(1, count(word, page.titled)), 0) / Math.sqrt(page.titled.length || 1);
+      const deep = sections.reduce((sum, one, at) => sum + one.worth / (at + 1), 0);
+      const whole = deep + 14 * titled + 20 * phrase(query, page.titled);
+      return { ...page, best: sections[0], worth: sections[0]?.worth || titled ? whole * (REPEATS.test(page.name) ? 0.4 : page.name.startsWith("api/") ? 0.6 : 1) : 0 };
+    }).filter((page) => page.worth > 0).sort((one, other) => other.worth - one.worth);
   }
 
-  function show(row) {
-    const link = row.querySelector("a");
-    const text = link && !row.querySelector(".context, span") ? excerptOf(link) : ""; // a name of the API is told already
-    if (!text) return;
-    const told = Object.assign(document.createElement("p"), { className: "context" });
-    const stems = words.map(stemOf).join("|");
-    text.split(new RegExp(`((?:${stems})[\\p{L}\\p{N}]*)`, "giu")).forEach((part, at) =>
-      told.append(at % 2 ? Object.assign(document.createElement("strong"), { textContent: part }) : part));
-    row.append(told);
+  /** The text around the first word of the query, with every one of them marked. */
+  function excerpt(text, query) {
+    const parts = text.split(/([\p{L}\p{N}@]+(?:[-_][\p{L}\p{N}]+)*)/u);
+    const hit = (part, at) => at % 2 === 1 && said(part).some((word) => query.some((one) => word.startsWith(one)));
+    const first = parts.slice(0, Math.max(0, parts.findIndex(hit))).join("").length;
+    const start = first > 100 ? text.lastIndexOf(" ", first - 80) + 1 : 0;
+    const told = element("p", { className: "context" }, start ? "\u2026 " : "");
+    let at = 0;
+    parts.forEach((part, number) => {
+      if (at >= start && at < start + LONGEST) told.append(hit(part, number) ? element("strong", { textContent: part }) : part);
+      at += part.length;
+    });
+    if (at > start + LONGEST) told.append(" \u2026");
+    return told;
   }
 
-  document.addEventListener("DOMContentLoaded", () => {
-    const results = document.getElementById("search-results");
-    const showAll = () => results.querySelectorAll("li").forEach(show);
-    new MutationObserver(showAll).observe(results, { childList: true, subtree: true });
-    showAll();
-  });
+  function show(typed) {
+    const query = asked(typed);
+    const found = query.length ? ranked(query).slice(0, 30) : [];
+    const summary = query.length ? (found.length ? `${found.length} pages found, the best first.` : "Nothing was found. Try another word.") : "";
+    const list = element("ol", { className: "search" }, ...found.map((page) => {
+      const address = `${page.name}.html`;
+      const item = element("li", {}, element("a", { href: address, textContent: page.title }));
+      const { anchor, heading, text, worth: good } = page.best;
+      if (good && anchor) item.append(element("span", {}, " \u203a ", element("a", { href: `${address}#${anchor}`, textContent: heading })));
+      if (good && text) item.append(excerpt(text, query));
+      return item;
+    }));
+    document.querySelector("#search-results").replaceChildren(element("p", { className: "search-summary", role: "status", textContent: summary }), list);
+  }
+
+  const field = document.querySelector(".bd-search-container input");
+  field.value = new URLSearchParams(location.search).get("q") ?? "";
+  field.addEventListener("input", () => show(field.value));
+  show(field.value);
 })();

@@ -268,6 +268,38 @@ def test_search_finds_the_chapter_and_shows_where_the_words_stand_from_the_file_
     assert loading == ["search.html"], "the excerpts burden the search page alone"
 
 
+#: What readers type → where they want to go.
+WANTED = {
+    "batch size": "chapters/05",
+    "margin": "chapters/06",
+    "average precision": "chapters/0[18]",
+    "triplet": "chapters/15",
+    "lambda": "chapters/0[24]",
+    "tau": "chapters/09",
+    "H-AP": "chapters/1[34]",
+    "NDCG": "chapters/18",
+    "install": "use-it|running-labs",
+    "GPU": "on-a-gpu|running-labs",
+    "ties": "chapters/06",
+    "memory": "chapters/05|chapters/20",
+    "histogram": "chapters/10",
+    "permutahedron": "chapters/03",
+    "APLoss": "api/losses|chapters/08",
+}
+
+
+def test_search_lists_the_right_page_among_the_first_two(reader):
+    page, missed = reader("search.html"), {}
+    for query, wanted in WANTED.items():
+        page.get_by_role("searchbox").last.fill(query)
+        first = page.locator("#search-results li > a:first-child").evaluate_all(
+            "all => all.slice(0, 2).map((one) => one.getAttribute('href'))"
+        )
+        if not any(re.match(wanted, address) for address in first):
+            missed[query] = first
+    assert not missed
+
+
 def test_a_chapter_offers_its_notebook_and_its_exercises(reader):
     page = reader("chapters/02_blackbox_differentiation.html")
     links = page.locator(".about-page a[download]")

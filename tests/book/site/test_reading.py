@@ -80,7 +80,11 @@ def test_an_excerpt_for_the_search_has_the_prose_of_its_section_alone():
     page = "A page\n======\nFirst words, with *emphasis*.\n\n.. math:: x^2\n\n::\n\n   code()\n\n"
     page += "Within\n------\n- one\n- two\n\nDeeper\n~~~~~~\nLast words.\n\n.. raw:: html\n\n   <svg></svg>\n"
     found = excerpts.sections(publish_doctree(page, settings_overrides={"doctitle_xform": False}))
-    assert found == {"": "First words, with emphasis.", "within": "one two", "deeper": "Last words."}
+    assert found == [
+        ("", "A page", "First words, with emphasis."),
+        ("within", "Within", "one two"),
+        ("deeper", "Deeper", "Last words."),
+    ]
 
 
 def test_there_are_four_lectures_each_with_questions_and_figures_of_its_chapters():

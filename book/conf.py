@@ -12,7 +12,7 @@ release = version = importlib.metadata.version("rankedu")
 
 extensions = [
     *("myst_nb", "sphinxcontrib.bibtex", "sphinx_design", "sphinx_proof", "sphinx_exercise", "sphinx_togglebutton"),
-    *("sphinx_copybutton", "sphinx-mathjax-offline", "tools.site.gallery", "tools.site.folds"),
+    *("tools.site.mathml", "tools.site.gallery", "tools.site.folds"),
     *("tools.site.page_links", "tools.site.excerpts", "tools.site.discovery", "tools.site.moved", "tools.site.play"),
     *("sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "tools.site.api_reference"),
 ]
@@ -27,6 +27,7 @@ bibtex_default_style = "unsrt"
 numfig = True
 numfig_format = {"figure": "Figure %s", "table": "Table %s"}
 math_numfig = True
+html_math_renderer = "mathml"
 math_eqref_format = "({number})"
 prf_realtyp_to_countertyp = dict.fromkeys(("lemma", "proposition", "definition", "corollary", "remark"), "theorem")
 nitpicky = True
@@ -51,11 +52,12 @@ html_baseurl = discovery.site()
 html_title = "Optimising rank-based metrics"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
-html_css_files = ["book.css", "api.css", "predict.css", "path.css", "questions.css"]
+html_css_files = ["look.css", "book.css", "api.css", "predict.css", "path.css", "questions.css"]
+html_favicon = "_static/favicon.svg"
 html_js_files = [
-    ("comforts.js", {"defer": "defer"}),
-    ("formulas.js", {"defer": "defer"}),
     ("kept.js", {"defer": "defer"}),  # what the scripts below share
+    ("shell.js", {"defer": "defer"}),
+    ("comforts.js", {"defer": "defer"}),
     ("predict.js", {"defer": "defer"}),
     ("paths.js", {"defer": "defer"}),  # what book/tools/site/reading.py makes for the next
     ("path.js", {"defer": "defer"}),
@@ -77,18 +79,8 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-copybutton_selector = "div:not(.output) > div.highlight > pre"  # what a cell printed is not to be copied
-copybutton_exclude = ".linenos, .gp, .go"
 togglebutton_hint = "Show"
 togglebutton_hint_hide = "Hide"
 
 # `python book/tools build --links` asks slow sites again, and does not look for anchors.
 linkcheck_timeout, linkcheck_retries, linkcheck_anchors = 20, 2, False
-
-# MathJax in parts, without its menus. The MathML beside each formula is what a screen reader reads.
-mathjax3_config = {"loader": {"load": ["core", "input/tex", "output/chtml", "a11y/assistive-mml"]}}
-
-
-def setup(app):
-    """Say where MathJax is, after the extension that brings it has named the bundle with everything."""
-    app.config.mathjax_path = "mathjax/startup.js"

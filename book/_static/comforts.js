@@ -4,7 +4,7 @@
 (() => {
   // What scrolls in itself must be reachable by keyboard, or half of it is hidden from those without a mouse. The theme
   // looks once, a moment after the window changed, and on a slow machine the page does not have its width by then.
-  const wide = ".bd-article table, .bd-article pre, .bd-article .math, mjx-container[display], .bd-article .cell_output .output";
+  const wide = ".bd-article table, .bd-article pre, .bd-article .formula, .bd-article span.math, .bd-article .cell_output .output";
   const reach = (element) => {
     const scrolls = ["auto", "scroll"].includes(getComputedStyle(element).overflowX);
     if (scrolls && element.scrollWidth > element.clientWidth + 1) element.tabIndex = 0;
@@ -12,7 +12,6 @@
   window.addEventListener("load", () => {
     const sizes = new ResizeObserver((changed) => changed.forEach(({ target }) => reach(target)));
     document.querySelectorAll(wide).forEach((element) => sizes.observe(element));
-    window.MathJax?.startup?.promise?.then(() => document.querySelectorAll(wide).forEach(reach));
   });
 
   // Paper is white, whatever the screen was.

@@ -1,72 +1,149 @@
 """What a page need not carry is taken out of the built book, so that it opens fast, also from a disk.
 
-Each icon becomes the lines of SVG that the theme's script of 1.6 MB would put in its place, and of the theme's 1,970
-icons stay those that are named; of MathJax stays what the pages load; pictures and formulas say how large they are, so
-that nothing jumps, and pictures load when the reader comes near. The menu says how long a page takes. Long names get
-places where a line may break, and slips of Sphinx's markup are put right.
+Each icon becomes the lines of SVG that the theme's script of 1.6 MB would put in its place. One stylesheet and one
+script stand for those that all pages share, and what the theme brings that no page uses is left out. Pictures say how
+large they are, so that nothing jumps, and load when the reader comes near. The menu says how long a page takes. Long
+names get places where a line may break, and slips of Sphinx's markup are put right.
 """
 
+import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from functools import cache, partial
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from PIL import Image
 
-from tools.site import reading
+from tools.site import play, reading, stylesheet
 
-_ICON = re.compile(r'<i class="([^"]*\bfa-[^"]*)"([^>]*)></i>')
+_ICON = re.compile(r'<(?:i|span) class="([^"]*\bfa-[^"]*)"([^>]*)></(?:i|span)>')
 _ICON_SCRIPT = re.compile(r"[^\n]*<script[^>]*/fontawesome\.js[^>]*></script>\n?")
-_ICON_RULE, _ICON_NAME = re.compile(r'((?:\.fa-[\w-]+,?)+)\{--fa:"[^"]*"\}'), re.compile(r"\bfa-[\w-]+")
-_STORED = re.compile(r"_images/([\w.-]+)\.png")
+_SHEET = re.compile(r'[ \t]*<link\b[^>]*\bhref="([^"?]+\.css)[^"]*"[^>]*>\n?')
+_SCRIPT = re.compile(r'[ \t]*<script\b[^>]*\bsrc="([^"?]+)[^"]*"[^>]*></script>\n?')
+_IDLE = re.compile(r'[ \t]*<(?:link rel="preload"[^>]*|script>DOCUMENTATION_OPTIONS\.[^<]*</script)>\n?')
+_THEME = re.compile(r'<script data-cfasync="false">.*?</script>', re.DOTALL)
+#: Says before anything is drawn whether it is day or night (`shell.js`).
+_DAY_OR_NIGHT = """<script>
+    {
+      const { dataset } = document.documentElement;
+      try { dataset.mode = localStorage.getItem("mode") ?? "auto"; } catch { dataset.mode = "auto"; }
+      const night = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+      dataset.theme = dataset.mode === "auto" ? night : dataset.mode;
+    }
+  </script>"""
+#: Scripts in whose place `shell.js` and `search.js` do what the book needs of them.
+REPLACED = {
+    *("bootstrap.js", "pydata-sphinx-theme.js", "sphinx-book-theme.js", "design-tabs.js", "fontawesome.js"),
+    *("documentation_options.js", "doctools.js", "sphinx_highlight.js", "language_data.js"),
+    *("searchtools.js", "searchindex.js"),
+}
+#: Nothing is drawn until the letters are there, or for 0.8 s: then nothing jumps when they come.
+_LETTERS = """<script>
+    {
+      const { classList } = document.documentElement, show = () => classList.remove("without-letters");
+      classList.add("without-letters");
+      Promise.all(FONTS.map((font) => document.fonts.load(font, "aλ"))).finally(show);
+      setTimeout(show, 800);
+    }
+  </script>
+"""
+_TEXT = ["1em 'Source Serif 4'", "600 1em 'Source Serif 4'", "italic 1em 'Source Serif 4'", "1em 'Source Sans 3'"]
+#: Scripts that only pages with such an element load.
+ONLY_WITH = {
+    "predict.js": re.compile(r'class="[^"]*(?<![\w-])predict(?![\w-])'),
+    "togglebutton.js": re.compile(r'class="(?:[^"]*(?<![\w-])toggle(?![\w-])|[^"]*admonition[^"]* dropdown\b)'),
+}
+_STORED = re.compile(r"(_images|_static/figures)/([\w.-]+)\.png")
 _PICTURE = re.compile(r"<img\b[^>]*>")
 _MENU = re.compile(r'<nav class="bd-links.*?</nav>', re.DOTALL)
 _LINK = re.compile(r'(<a class="[^"]*" href="([^"#]*)#?">)(.*?)(?=</a>)', re.DOTALL)
-_FORMULA = re.compile(r'<span class="math notranslate nohighlight"(?=>(\\\(.*?)</span>)', re.DOTALL)
-#: What of TeX has no width; the signs around which it leaves room; the names of other signs.
-_BARE = re.compile(r"\\(?:math\w+|text|operatorname|left|right|[dt]?frac|[,;:! ()])")
-_ROOMY, _SIGN = re.compile(r"\\(?:le|ge|in|to|approx|ne|cdot|times|pm)\b|&[lg]t;|[=+-]"), re.compile(r"\\[a-zA-Z]+|\\.")
 _ARGUMENTS = re.compile(r"<dl>\n(?:<dd>.*?</dd>\n)+</dl>", re.DOTALL)
 _PAGES_BELOW = re.compile(r'(<a class="[^"]*" href="[^"]*">([^<]+)</a><details[^>]*>)<summary>')
 #: A dotted name or a path, which has no place to break a line unless it is told; in code and in cells of tables.
 _LONG = re.compile(r'(<span class="pre">|<td[^>]*>(?:<p>)?)([^<>\s\\]{16,})(?=</)')
 _JOINT = re.compile(r"::|[._/=,](?=\w)")
-#: Of MathJax: one loader, TeX in, HTML out, and MathML beside it for screen readers.
-MATHJAX = ("startup.js", "core.js", "input/tex.js", "input/tex/", "output/chtml", "a11y/assistive-mml.js")
 #: Classes that say how an icon is shown, not which one it is.
 _LOOKS = {"fa-solid", "fa-regular", "fa-brands", "fa-lg", "fa-fw"}
 
 
 def slim(html: Path, pool: Executor) -> None:
     """Take out of the built book what no reader needs; pages and pictures are worked on by the processes of a pool."""
-    static, mathjax = html / "_static", html / "_static" / "mathjax"
+    static = html / "_static"
     script = static / "scripts" / "fontawesome.js"  # its licence stays beside it
-    lighter = frozenset(pool.map(as_webp, sorted((html / "_images").glob("*.png"))))
+    pictures = [*(html / "_images").glob("*.png"), *(static / "figures").glob("*.png")]
+    lighter = frozenset(pool.map(as_webp, sorted(pictures)))
     pages = [page for page in html.rglob("*.html") if not page.is_relative_to(static)]
     about = {"root": html, "icons": script.read_text(encoding="utf-8"), "lighter": lighter, "minutes": reading.times()}
     list(pool.map(partial(slim_page, **about), pages))
-    theme = static / "styles" / "pydata-sphinx-theme.css"
-    naming = (file.read_text(encoding="utf-8") for file in [*pages, *static.glob("*.js"), *static.glob("*.css")])
-    named = {name for text in naming for name in _ICON_NAME.findall(text)}
-    rules = theme.read_text(encoding="utf-8")
-    rules = _ICON_RULE.sub(lambda rule: rule[0] * bool(named & set(_ICON_NAME.findall(rule[1]))), rules)
-    theme.write_text(rules, encoding="utf-8")
-    parts = [path for path in mathjax.rglob("*") if path.is_file()]
-    unused = [path for path in parts if not path.relative_to(mathjax).as_posix().startswith(MATHJAX)]
-    for leftover in [script, *static.rglob("*.map"), *unused]:
+    unite(html, pages)
+    idle = [path for path in html.rglob("*.js") if path.name in REPLACED]
+    for leftover in [*idle, *static.rglob("*.map"), *(static / "vendor").rglob("*.woff2")]:
         leftover.unlink()
+
+
+def unite(html: Path, pages: Iterable[Path]) -> None:
+    """Put the stylesheets of all pages into one, without what none needs, and the scripts that all share into one."""
+    texts, static = {page: page.read_text(encoding="utf-8") for page in pages}, html / "_static"
+
+    def found(pattern: re.Pattern[str], page: Path) -> list[Path]:
+        return [Path(os.path.normpath(page.parent / unquote(one))) for one in pattern.findall(texts[page])]
+
+    for page, text in texts.items():
+        needless = REPLACED | {name for name, needs in ONLY_WITH.items() if not needs.search(text)}
+        kept = _SCRIPT.sub(lambda one: "" if Path(one[1]).name in needless else one[0], _IDLE.sub("", text))  # noqa: B023
+        texts[page] = _THEME.sub(lambda _: _DAY_OR_NIGHT, kept)
+    scripts = {page: found(_SCRIPT, page) for page in texts if _SCRIPT.search(texts[page])}
+    shared = [one for one in next(iter(scripts.values())) if all(one in listed for listed in scripts.values())]
+    sheets: list[Path] = []
+    for page in texts:
+        at = 0
+        for sheet in found(_SHEET, page):
+            if sheet not in sheets:
+                sheets.insert(at, sheet)
+            at = sheets.index(sheet) + 1
+    read = [one for one in static.rglob("*.js") if one.name not in REPLACED and one.stat().st_size < 200_000]
+    said = [one.read_text(encoding="utf-8") for one in read if one.name != "excerpts.js"]
+    style = stylesheet.without_the_unused(
+        (stylesheet.relocated(one, static) for one in sheets),
+        stylesheet.names(texts.values(), said),
+        [*said, *texts.values()],
+    )
+    (static / "site.css").write_text(style, encoding="utf-8")
+    script = "\n".join(play.thin(one.read_text(encoding="utf-8")) for one in shared)
+    (static / "site.js").write_text(script, encoding="utf-8")
+    version = {name: sha256((static / name).read_bytes()).hexdigest()[:8] for name in ("site.css", "site.js")}
+    for page, text in texts.items():
+        to = os.path.relpath(static, page.parent).replace(os.sep, "/")
+        more = ["1em 'Source Serif 4 Greek'"] + ["1em 'STIX Two Math'"] * ("<math" in text)
+        letters = _LETTERS.replace("FONTS", json.dumps(_TEXT + more))
+        links = {
+            _SHEET: f'<link rel="stylesheet" href="{to}/site.css?v={version["site.css"]}">\n{letters}',
+            _SCRIPT: f'<script defer src="{to}/site.js?v={version["site.js"]}"></script>\n',
+        }
+        for pattern, link in links.items():
+            merged = set(sheets if pattern is _SHEET else shared)
+            waiting = [link]
+
+            def put(one: re.Match[str]) -> str:
+                """The first that was merged gives its place to the one that stands for all."""
+                path = Path(os.path.normpath(page.parent / unquote(one[1])))  # noqa: B023
+                return (waiting.pop() if waiting else "") if path in merged else one[0]  # noqa: B023
+
+            text = pattern.sub(put, text)
+        page.write_text(text, encoding="utf-8")
 
 
 def slim_page(page: Path, *, root: Path, icons: str, lighter: frozenset[str], minutes: Mapping[str, int]) -> None:
     """Take out of one page what no reader needs; ``lighter`` names the pictures that are WebP now."""
     text = _ICON_SCRIPT.sub("", page.read_text(encoding="utf-8"))
     text = _ICON.sub(lambda found: inline_icon(icons, found[1], found[2]), text)
-    text = _STORED.sub(lambda found: f"_images/{found[1]}.webp" if found[1] in lighter else found[0], text)
+    text = _STORED.sub(lambda found: f"{found[1]}/{found[2]}.webp" if found[2] in lighter else found[0], text)
     text = _LONG.sub(lambda found: found[1] + _JOINT.sub(r"\g<0><wbr>", found[2]), valid(text))
-    text = _FORMULA.sub(lambda found: f'{found[0]} style="--room: {0.82 * signs(found[1]):.1f}em"', text)
 
     def timed(link: re.Match[str]) -> str:
         """A link of the menu with the minutes that path.js would add to it, and so move what follows."""
@@ -76,15 +153,6 @@ def slim_page(page: Path, *, root: Path, icons: str, lighter: frozenset[str], mi
 
     text = _MENU.sub(lambda menu: _LINK.sub(timed, menu[0]), text)
     page.write_text(_PICTURE.sub(lambda found: measured_picture(found[0], page.parent), text), encoding="utf-8")
-
-
-def signs(tex: str) -> int:
-    r"""About how many signs a formula is wide: MathJax sets it when the page is there already, and shall move nothing.
-
-    >>> signs(r"\(\mathbf{y} + \lambda\mathbf{c}\)")
-    5
-    """
-    return sum(sign not in "_^{} \n" for sign in _SIGN.sub("x", _ROOMY.sub("xx", _BARE.sub(" ", tex))))
 
 
 def valid(text: str) -> str:

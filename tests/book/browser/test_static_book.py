@@ -21,11 +21,11 @@ def test_page(reader, name):
     """One visit: everything loads, nothing from outside, axe finds nothing serious."""
     page = reader(name, viewport=walk.SIZES["phone"])
     found = walk.predictions(page) + walk.formulas(page) + walk.pictures(page) + walk.weight(page, name)
-    found += walk.width(page) + walk.columns(page, scrolls=True)
+    found += walk.width(page) + walk.columns(page)
     found += walk.accessibility(page) if name in ON_A_PHONE else []
     page.set_viewport_size(walk.SIZES["desk"])
     page.evaluate("resized = performance.now()")
-    found += walk.width(page) + walk.columns(page, scrolls=False)
+    found += walk.width(page) + walk.columns(page)
     walk.until(page, "performance.now() > resized + 400")  # the theme looks at its header 300 ms after a resize
     found += [] if name in ALIKE else walk.accessibility(page, themes=("light", "dark"))  # which takes the page apart
     assert not found, "\n".join(found)

@@ -17,9 +17,9 @@ PAGES = sorted(
     for path in HTML.rglob("*.html")
     if "_static" not in path.parts and path.relative_to(HTML).with_suffix("").as_posix() not in moved.MOVED
 )
-SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 375, "height": 812}}
+SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
 #: Bytes that a page may weigh, everything that it fetches counted as it lies on the disk, uncompressed.
-FRONT, OTHER = 1_300_000, 3_000_000
+FRONT, OTHER = 450_000, 1_500_000
 #: Milliseconds: what does come, comes on a machine that is slow and busy too.
 PATIENCE = 120_000
 
@@ -34,8 +34,8 @@ def written(folder: Path, name: str, files: Iterable[str], body: str) -> None:
     (folder / f"{name}.html").write_text(HEAD.format(head, f"{body}</main></body></html>"), encoding="utf-8")
 
 
-#: What is awaited before a page is looked at: its formulas are set and fitted, and its figures stand.
-SETTLED = """() => (!window.MathJax?.startup || "formulas" in document.documentElement.dataset)
+#: What is awaited before a page is looked at: its letters are there, and its figures stand.
+SETTLED = """() => document.fonts.status === "loaded"
   && [...document.querySelectorAll("figure.play")].every((one) => one.dataset.state || !one.clientWidth)"""
 
 
@@ -90,8 +90,17 @@ def complaints(page) -> list[str]:
 
 
 def formulas(page) -> list[str]:
-    """Formulas that MathJax cannot read."""
-    return [f"formula: {text}" for text in page.locator("mjx-merror").all_inner_texts()]
+    """TeX that stands in the text as it was typed, and formulas that show nothing."""
+    found = page.evaluate(
+        r"""() => {
+          const shown = document.querySelector("main").cloneNode(true);
+          shown.querySelectorAll("pre, code, script, annotation").forEach((one) => one.remove());
+          const typed = shown.textContent.match(/\\[(\[a-z][^.]{0,40}/g) ?? [];
+          const flat = (one) => one.checkVisibility() && !(one.getBoundingClientRect().width > 2);
+          return [...typed, ...[...document.querySelectorAll("main math")].filter(flat).map((one) => one.textContent)];
+        }"""
+    )
+    return [f"formula: {text}" for text in found]
 
 
 def pictures(page) -> list[str]:
@@ -139,29 +148,27 @@ def width(page) -> list[str]:
     return page.evaluate(WIDE)
 
 
-#: Opens all folds, asks of each formula by how much it is wider than its box and whether that is to be seen, until
-#: nothing is wrong or some seconds are over, and closes them. What is wrong: (formulas, may display formulas scroll?).
-COLUMNS = """async (scrolls) => {
+#: Opens all folds, asks of each thing that scrolls in itself whether that is to be seen, and closes them.
+COLUMNS = """() => {
   const folds = [...document.querySelectorAll("details:not([open])")];
   const hidden = [...document.querySelectorAll(".toggle-hidden")];
   folds.forEach((one) => { one.open = true; });
   hidden.forEach((one) => one.classList.remove("toggle-hidden"));
-  const wrong = () => [...document.querySelectorAll("div.math mjx-container, span.math")].filter((box) => {
-    const beyond = box.scrollWidth - box.clientWidth, wide = beyond > 8, marked = box.hasAttribute("data-more");
-    if (beyond > 1 && !scrolls && box.localName !== "span") return true;
-    return wide ? !marked || getComputedStyle(box).overflowX !== "auto" : marked;
-  });
-  for (let asked = 0; asked < 100 && wrong().length; asked += 1) await new Promise((done) => setTimeout(done, 50));
-  const found = wrong().map((box) => box.textContent.slice(0, 40));
+  const found = [...document.querySelectorAll("main *")].filter((box) => {
+    if (box.scrollWidth - box.clientWidth <= 8 || !box.clientWidth || box.closest("svg, math")) return false;
+    const { overflowX, backgroundAttachment } = getComputedStyle(box);
+    if (overflowX === "visible" || box.matches("input, select, textarea")) return false; // what holds it is asked
+    return overflowX === "hidden" || !backgroundAttachment.includes("local");
+  }).map((box) => `${box.localName}.${box.className}: ${box.textContent.trim().slice(0, 40)}`);
   folds.forEach((one) => { one.open = false; });
   hidden.forEach((one) => one.classList.add("toggle-hidden"));
   return found;
 }"""
 
 
-def columns(page, *, scrolls: bool) -> list[str]:
-    """Formulas wider than their column: where they may scroll, those that don't in their own box, and show it."""
-    return [f"formula in its column: {text}" for text in page.evaluate(COLUMNS, scrolls)]
+def columns(page) -> list[str]:
+    """What is wider than its place and does not scroll there, or scrolls without a shade that says so."""
+    return [f"cut off: {text}" for text in page.evaluate(COLUMNS)]
 
 
 #: Outputs and reveals that a reader sees though they answer a prediction, and predictions without a field.
@@ -184,10 +191,6 @@ def predictions(page) -> list[str]:
     return [f"given away: {name}" for name in page.evaluate(GIVEN_AWAY)]
 
 
-#: A formula is read from its MathML: the thousand boxes that show it are left out.
-WITHOUT_FORMULAS = (
-    """document.querySelectorAll("mjx-container > mjx-math").forEach((one) => one.replaceChildren("x"))"""
-)
 #: Contrast depends on what an element is, where, and on what is in it: of elements alike in that, two are enough, on
 #: however many pages they stand. Those that this process has looked at are left out.
 THIN = """(seen) => {
@@ -245,7 +248,6 @@ def accessibility(page, themes: tuple[str, ...] = (), within: str = "") -> list[
         until(page, SCROLLED_BY_KEYS, timeout=5_000)
     if not page.evaluate("Boolean(window.axe)"):
         page.evaluate(axe())
-        page.evaluate(WITHOUT_FORMULAS)
     found = page.evaluate(RUN, ["light", ALL_BUT_CONTRAST, within])
     if within:
         return found + [each for theme in themes for each in page.evaluate(RUN, [theme, CONTRAST, within])]

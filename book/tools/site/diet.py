@@ -114,7 +114,7 @@ def unite(html: Path, pages: Iterable[Path]) -> None:
         [*said, *texts.values()],
     )
     (static / "site.css").write_text(style, encoding="utf-8")
-    script = "\n".join(play.thin(one.read_text(encoding="utf-8")) for one in shared)
+    script = "\n".join(play.thin(one) for one in shared)
     (static / "site.js").write_text(script, encoding="utf-8")
     version = {name: sha256((static / name).read_bytes()).hexdigest()[:8] for name in ("site.css", "site.js")}
     for page, text in texts.items():

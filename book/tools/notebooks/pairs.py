@@ -112,8 +112,8 @@ def page(text: Path) -> NotebookNode | None:
     return form.for_page(chapter, with_outputs(solutions, pairs()[solutions]) if solutions.exists() else None)
 
 
-def retold(text: Path, notebook: Path) -> bool:
-    """Take over what was written between the cells, if the cells themselves are those of the notebook; else False."""
+def take_over(text: Path, notebook: Path) -> bool:
+    """Take over a text whose cells are those of the notebook; return whether the notebook is current afterwards."""
     book = with_outputs(text, notebook)
     if book is None:
         return False
@@ -188,7 +188,7 @@ def execute_all(texts: Iterable[Path]) -> None:
 
 def renew(texts: Iterable[Path]) -> None:
     """Bring notebooks up to date: take over changes of the text, and execute those whose cells changed."""
-    execute_all([text for text in texts if not retold(text, pairs()[text])])
+    execute_all([text for text in texts if not take_over(text, pairs()[text])])
 
 
 def write(book: NotebookNode, path: Path) -> None:

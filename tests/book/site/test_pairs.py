@@ -45,12 +45,12 @@ def test_a_new_text_is_taken_over_with_the_outputs_and_a_cell_that_changed_must_
     whole, before = text.read_text(encoding="utf-8"), outputs(notebook)
     text.write_text(whole + "\nOne more sentence.\n", encoding="utf-8")
     assert "differs" in pairs.problem(text, notebook)
-    assert pairs.retold(text, notebook) and pairs.problem(text, notebook) is None and outputs(notebook) == before
+    assert pairs.take_over(text, notebook) and pairs.problem(text, notebook) is None and outputs(notebook) == before
     text.write_text(
         whole.replace("from rankedu_book.kit.notebook", "# !\nfrom rankedu_book.kit.notebook", 1), encoding="utf-8"
     )
     was = notebook.read_bytes()
-    assert not pairs.retold(text, notebook) and notebook.read_bytes() == was
+    assert not pairs.take_over(text, notebook) and notebook.read_bytes() == was
     text.write_text(text.read_text(encoding="utf-8") + "\nOne more sentence.\n", encoding="utf-8")
     book = nbformat.read(notebook, as_version=4)
     for old, new in zip(book.cells, jupytext.read(text).cells, strict=True):

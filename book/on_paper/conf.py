@@ -3,11 +3,10 @@
 from conf import *  # noqa: F403 (book/conf.py)
 
 #: What folds, copies, launches, searches or runs.
-_ON_A_SCREEN = {"sphinx_togglebutton", "sphinx_copybutton", "sphinx-mathjax-offline", "tools.site.page_links"}
+_ON_A_SCREEN = {"sphinx_togglebutton", "sphinx_copybutton", "tools.site.page_links"}
 _ON_A_SCREEN |= {f"tools.site.{name}" for name in ("excerpts", "discovery", "moved", "play")}
 extensions = [name for name in extensions if name not in _ON_A_SCREEN]  # noqa: F405
-extensions += ["tools.site.mathml", "tools.site.offline"]
-html_math_renderer = "mathml"
+extensions += ["tools.site.offline"]
 html_theme = epub_theme = "basic"
 html_theme_options = {"nosidebar": True}
 html_static_path, html_css_files, html_js_files, templates_path = ["../_static", "look.css"], ["look.css"], [], []

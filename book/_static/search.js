@@ -6,7 +6,7 @@
   const { element } = window.book;
   const GREEK = { α: "alpha", β: "beta", γ: "gamma", δ: "delta", ε: "epsilon", λ: "lambda", ρ: "rho", σ: "sigma", τ: "tau", π: "pi", ω: "omega" };
   /** Pages that repeat what others explain come after those. */
-  const REPEATS = /^(results|errata|questions|exercises|equations|bibliography|contributing\/|labs\/|timings|glossary|notation|syllabus|teaching|claims-)/;
+  const REPEATS = /^(results|architecture|errata|questions|exercises|equations|bibliography|contributing\/|labs\/|timings|glossary|notation|syllabus|teaching|claims-)/;
   const LONGEST = 240; // letters of an excerpt
 
   /** The end of a word that its plural or its verb may lack. */

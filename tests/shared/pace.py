@@ -18,7 +18,7 @@ _CODE = re.compile(
 )
 #: In the text of a chapter: places, addresses, tables and display formulas are not read as words.
 _ASIDE = re.compile(r"<a id[^>]*></a>|^\|[^\n]*|(?<=\])\([^)]*\)|\$\$.*?\$\$", re.MULTILINE | re.DOTALL)
-_FIGURE = re.compile(r"^\*\*Figure|^play\(|^@interact\(", re.MULTILINE)
+_FIGURE = re.compile(r"^\*\*Figure|^play\(", re.MULTILINE)
 _REFERENCE = re.compile(r"\{(ref|eq|numref|prf:ref)\}`(?:[^`<]*<)?([\w-]+)>?`")
 
 

@@ -58,7 +58,8 @@ def test_queries_ask_the_gallery_where_it_is_apart():
     paths = torch.zeros(10, 1, dtype=torch.int64)
     assert who_asks(paths, gallery).tolist() == [0, 1, 2, 3]
     assert who_asks(paths, None, limit=2).tolist() == [0, 9]
-    assert f"Of {LIMIT} queries, they are the one that gained most" in (pairs.ROOT / "book" / "index.md").read_text(encoding="utf-8")
+    front = (pairs.ROOT / "book" / "index.md").read_text(encoding="utf-8")
+    assert f"Of {LIMIT} queries, they are the one that gained most" in front
 
 
 def test_before_and_after_marks_what_is_right():

@@ -17,7 +17,7 @@ from html import escape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from PIL import Image
+from PIL import Image, ImageChops, ImageStat
 
 from tools.site import play, reading, stylesheet
 
@@ -25,7 +25,7 @@ _ICON = re.compile(r'<(?:i|span) class="([^"]*\bfa-[^"]*)"([^>]*)></(?:i|span)>'
 _ICON_SCRIPT = re.compile(r"[^\n]*<script[^>]*/fontawesome\.js[^>]*></script>\n?")
 _SHEET = re.compile(r'[ \t]*<link\b[^>]*\bhref="([^"?]+\.css)[^"]*"[^>]*>\n?')
 _SCRIPT = re.compile(r'[ \t]*<script\b[^>]*\bsrc="([^"?]+)[^"]*"[^>]*></script>\n?')
-_IDLE = re.compile(r'[ \t]*<(?:link rel="preload"[^>]*|script>DOCUMENTATION_OPTIONS\.[^<]*</script)>\n?')
+_IDLE = re.compile(r'[ \t]*<(?:link rel="preload"[^>]*|script>\s*DOCUMENTATION_OPTIONS\.[^<]*</script)>\n?')
 _THEME = re.compile(r'<script data-cfasync="false">.*?</script>', re.DOTALL)
 #: Says before anything is drawn whether it is day or night (`shell.js`).
 _DAY_OR_NIGHT = """<script>
@@ -189,10 +189,14 @@ def shape(script: str, name: str) -> tuple[str, str, str]:
 
 
 def as_webp(path: Path) -> str:
-    """Store the picture of a cell without loss as WebP, a third of the size; returns its name without the ending."""
+    """Store a picture as WebP and return its name without the ending; lines and text need no more than 32 colours."""
     with Image.open(path) as picture:
         opaque = picture.convert("RGBA").getextrema()[3][0] == 255
         kept = picture.convert("RGB" if opaque else "RGBA")
+    if opaque:
+        few = kept.quantize(32, dither=Image.Dither.NONE).convert("RGB")
+        if max(ImageStat.Stat(ImageChops.difference(kept, few)).mean) < 1:  # of 255
+            kept = few
     kept.save(path.with_suffix(".webp"), lossless=True, quality=40, method=2)
     path.unlink()
     return path.stem

@@ -1,10 +1,10 @@
 """The static book as a reader meets it: from the file system, offline, by keyboard, on a phone and on a desk."""
 
 import json
-import re
 
 import pytest
 import walk
+from tools.notebooks import pairs
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser
@@ -32,9 +32,11 @@ def test_page(reader, name):
 
 
 def test_without_scripts_every_figure_to_move_is_a_picture(reader):
-    """On every page that has one; the front page and every chapter have, but for short chapters, which have sliders."""
+    """On the front page, in *The idea* and in every chapter whose cells show a figure to play with."""
     having = [name for name in walk.PAGES if 'class="play"' in (walk.HTML / name).read_text(encoding="utf-8")]
-    assert {name for name in walk.PAGES if re.match(r"index|chapters/(0|1[0-6])", name)} <= set(having)
+    texts = {text.stem: text.read_text(encoding="utf-8") for text in (pairs.ROOT / "book" / "chapters").glob("*.md")}
+    showing = {f"chapters/{name}.html" for name, text in texts.items() if "\nplay(" in text}
+    assert len(showing) > 10 and {"index.html", "idea.html", *showing} == set(having)
     page = reader(having[0], java_script_enabled=False)
     for name in having:
         page.goto((walk.HTML / name).as_uri())
@@ -122,6 +124,7 @@ def test_on_paper_there_is_the_text_and_nothing_to_press(reader):
     assert page.locator("figure.play img").first.is_visible()
     assert page.evaluate(theme) == "light"
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
     assert not solution.is_visible() and page.evaluate(theme) == "dark"
 
 

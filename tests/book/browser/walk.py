@@ -113,11 +113,12 @@ def pictures(page) -> list[str]:
           }
           const broken = [];
           for (const image of document.images) {
+            if (!image.offsetParent) continue; // the picture of a figure that plays, or what is folded
             image.loading = "eager";
             await image.decode().catch(() => broken.push(image.src));
             const [wide, high] = [image.clientWidth / image.naturalWidth, image.clientHeight / image.naturalHeight];
             const padding = parseFloat(getComputedStyle(image).padding) || 0;
-            if (!padding && image.offsetParent && Math.abs(wide / high - 1) > 0.03) broken.push(image.src);
+            if (!padding && Math.abs(wide / high - 1) > 0.03) broken.push(image.src);
           }
           window.scrollTo(0, 0);
           return broken;

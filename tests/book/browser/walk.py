@@ -93,7 +93,8 @@ def formulas(page) -> list[str]:
     """TeX that stands in the text as it was typed, and formulas that show nothing."""
     found = page.evaluate(
         r"""() => {
-          const shown = document.querySelector("main").cloneNode(true);
+          const { outerHTML } = document.querySelector("main"); // parsed, not cloned: clones of pictures are fetched
+          const shown = new DOMParser().parseFromString(outerHTML, "text/html").body;
           shown.querySelectorAll("pre, code, script, annotation").forEach((one) => one.remove());
           const typed = shown.textContent.match(/\\[(\[a-z][^.]{0,40}/g) ?? [];
           const flat = (one) => one.checkVisibility() && !(one.getBoundingClientRect().width > 2);

@@ -54,7 +54,9 @@ def caption(long: Long) -> str:
     so_far = ", so this is no result yet" if long.made < claims.ASKED else ""
     return (
         f"**{long.made} of {claims.ASKED} runs are finished{so_far}.** Each line is the mean of "
-        f"{len(long.splits)} splits at {rate}. Open circles are the runs of 250 steps below, with the same splits."
+        f"{len(long.splits)} splits at {rate}. Open circles are the runs of 250 steps below, with the same splits. "
+        "Every run begins with the start, a network trained on other characters, but with a random last layer. "
+        "So the curves begin below the line of the start, which is measured with its own last layer."
     )
 
 
@@ -126,10 +128,11 @@ def table(found: Sequence[Result]) -> str:
             if paper["in_paper"] == "yes" and one.verdict == verdict:
                 asked = f" (rule: above {one.asked:g})".replace("-", "−") if one.asked else ""
                 said = f"“{paper['words']}” {paper['paper']}, {paper['place']}"
+                subject = one.claim.replace("-", " ").capitalize()
                 rows.append(
                     {
                         "verdict": f"**{verdict}**",
-                        "the paper's words": f"[{said}](claims-protocol.md#claim-{one.claim})",
+                        "the paper's words": f"[{subject}](claims-protocol.md#claim-{one.claim}): {said}",
                         "condition": _tested(one),
                         "difference": f"{one}{asked}",
                         "metric": one.metric,

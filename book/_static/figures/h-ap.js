@@ -19,9 +19,11 @@ rankedu.figures["h-ap"] = ({ el, model, ranks, ui }) => {
     ];
   }
 
+  const LEVELS = ["level0", "level1", "level2", "level3"]; // whole names, by which the book's build keeps their colours
+
   /* An item: the number is its level, and the leaf is a disc. */
   const mark = (x, y, level, r) =>
-    ui.tag("rect", { x: x - r, y: y - r, width: 2 * r, height: 2 * r, rx: (r * level) / LEAF, class: `level${level}` }) +
+    ui.tag("rect", { x: x - r, y: y - r, width: 2 * r, height: 2 * r, rx: (r * level) / LEAF, class: LEVELS[level] }) +
     ui.tag("text", { x, y: y + 5, "text-anchor": "middle", class: "bold" }, String(level));
 
   let [axis, before] = [null, []]; // before: the metrics when the reader took hold of an item
@@ -53,7 +55,7 @@ rankedu.figures["h-ap"] = ({ el, model, ranks, ui }) => {
       marks.push(ui.tag("path", { d: `M${axis(scores[k])},${line + 16} C${axis(scores[k])},${line + 42} ${x},${base - tall - 42} ${x},${base - high - 22}`, class: "axis" }));
       inOrder.slice(0, rel[k] ? place : 0).forEach((j, above) => {
         const [share, row] = [Math.min(rel[j], rel[k]) / rel[k], high / place];
-        if (share) marks.push(ui.tag("rect", { x: x - half, y: base - high + above * row, width: 2 * half * share, height: row, class: `tile level${levels[j]}` }));
+        if (share) marks.push(ui.tag("rect", { x: x - half, y: base - high + above * row, width: 2 * half * share, height: row, class: `tile ${LEVELS[levels[j]]}` }));
       });
       marks.push(ui.tag("rect", { x: x - half, y: base - high, width: 2 * half, height: high, class: "box" }));
       marks.push(ui.tag("text", { x, y: base - high - 7, "text-anchor": "middle", class: "bold" }, rel[k] ? ui.number(shares[k]) : "0"));

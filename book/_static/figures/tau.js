@@ -53,7 +53,7 @@ rankedu.figures.tau = ({ el, model, ranks, ui }) => {
       if (value) marks.push(ui.tag("line", { x1: begin, x2: begin + value * (end - begin), y1: level, y2: level, class: `track${kind}` }));
     });
     picture.draw(width, line + marks.join(""), "Pairs of items on a sigmoid of their difference", high);
-    const off = Math.abs(smooth - exact);
+    const off = Math.abs(Number(ui.number(smooth)) - Number(ui.number(exact))); // of the numbers that are shown
     return `τ = ${ui.number(tau, tau < 0.1 ? 3 : 2)}: ${close} of ${PAIRS.length} pairs are near. Smooth-AP is ${off < 0.005 ? "as large as AP" : `${ui.number(off)} ${smooth < exact ? "below" : "above"} AP`}.`;
   }
 

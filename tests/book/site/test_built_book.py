@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+import tinycss2
 from PIL import Image
 from tools.notebooks import pairs
 
@@ -91,3 +92,12 @@ def test_every_picture_has_an_alternative_text_and_a_size_and_is_not_empty():
         with Image.open(path) as picture:
             low, high = picture.convert("L").reduce(4).getextrema()
         assert high - low > 60, path.name
+
+
+def test_the_common_stylesheet_has_every_rule_of_the_figures():
+    """A rule is dropped if a script puts the name of its class together from parts."""
+    site = (HTML / "_static" / "site.css").read_text(encoding="utf-8")
+    source = (pairs.ROOT / "book" / "_static" / "figures" / "figures.css").read_text(encoding="utf-8")
+    rules = [rule for rule in tinycss2.parse_stylesheet(source, True, True) if rule.type == "qualified-rule"]
+    selectors = [tinycss2.serialize(rule.prelude).rpartition("\n")[2].rpartition(", ")[2].strip() for rule in rules]
+    assert len(selectors) > 30 and [one for one in selectors if one not in site] == []

@@ -126,7 +126,7 @@ rankedu.figures["batch-size"] = ({ el, model, ranks, ui }) => {
       marks.push(ui.tag("text", { x: x(value) + (end === "end" ? -6 : 6), y: 17 + 18 * row, class: `bold ${kind}`, "text-anchor": end }, words));
     };
     label(truth, 0, `the truth ${ui.number(truth)}`, "dashed");
-    if (seen.length) label(mean, 1, `mean ${ui.number(mean)} of ${drawn.length} batches`, "mean");
+    if (seen.length) label(mean, 1, `mean ${ui.number(mean)}${width > 500 ? ` of ${drawn.length} batches` : ""}`, "mean");
     picture.draw(width, marks.join(""), "Histogram of the mAP of batches", high);
     const empty = drawn.length - seen.length;
     const none = empty ? ` ${empty} of ${drawn.length} batches have no query with a relevant item.` : "";

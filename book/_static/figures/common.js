@@ -264,6 +264,7 @@ rankedu.ui = (() => {
         moved ||= Math.hypot(x - held.from[0], y - held.from[1]) > 3;
         if (moved) move({ x: x - held.x, y: y - held.y });
       });
+      made.addEventListener("touchmove", (event) => event.preventDefault(), { passive: false }); // or the page would scroll
       ["pointerup", "pointercancel"].forEach((over) => made.addEventListener(over, () => (held = null)));
       if (tap) made.addEventListener("click", () => moved || tap());
       made.addEventListener("keydown", (event) => {

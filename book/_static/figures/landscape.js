@@ -105,7 +105,9 @@ rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
     over(state, width, high);
     const [before, after] = [loss(state.ball), loss(trail[trail.length - 1])].map((value) => ui.number(value, 2));
     if (trail.length < 3) return `λ = ${ui.number(state.lam)}: the ball lies on a flat stair. The gradient is zero, and it stays where it is.`;
-    return `λ = ${ui.number(state.lam)}: the ball rolls. The loss falls from ${before} to ${after}. The least is ${ui.number(LOW, 2)}.`;
+    const way = trail[trail.length - 1].map((at, k) => at - trail[0][k]);
+    const rolls = Math.hypot(...way) > 0.15 ? "the ball rolls" : "the ball moves only a little, to the edge of its stair";
+    return `λ = ${ui.number(state.lam)}: ${rolls}. The loss falls from ${before} to ${after}. The least is ${ui.number(LOW, 2)}.`;
   }
 
   /* The way and the ball, above the surface. */
@@ -128,7 +130,7 @@ rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
 
   function go(now) {
     const before = gone;
-    gone = Math.min(Math.floor((now - begun) / 7), trail.length - 1);
+    gone = ui.clamp(Math.floor((now - begun) / 7), 0, trail.length - 1); // a frame may begin before the way was found
     if (gone !== before && project) over(play.state, play.stage.clientWidth, picture.node.viewBox.baseVal.height);
     if (gone < trail.length - 1) requestAnimationFrame(go);
   }

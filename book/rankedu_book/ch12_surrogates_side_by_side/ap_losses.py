@@ -40,11 +40,6 @@ def ap_walk(loss: nn.Module, shifts: Array) -> tuple[Array, Array]:
     return np.array(values), np.array(pushes)
 
 
-def margin_of_ap_svm(relevant: int, irrelevant: int) -> float:
-    """Return the gap between all relevant and all other scores from which on the AP-SVM is zero."""
-    return irrelevant / (2 * relevant) * sum(1 / k for k in range(2, relevant + 2))
-
-
 def what_each_optimises() -> Figure:
     """Draw the value of each loss, and its push, while four relevant items move past twelve others."""
     shifts = np.linspace(-0.65, 0.65, 131)

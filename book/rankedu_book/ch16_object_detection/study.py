@@ -1,4 +1,4 @@
-"""Chapter 16, computed: which negatives cost AP, which classes are absent, and which scores a step moves."""
+"""Chapter 16, computed: which negatives cost AP, which classes are absent from a batch, and which scores a step moves."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +8,6 @@ from torch import Tensor
 from rankedu.losses import MAPLoss
 from rankedu.rankers import BlackboxRanker
 from rankedu_book.kit.ranks import Array
-from rankedu_lab.datasets.scenes import CLASSES
 from rankedu_lab.detections import box_iou
 
 #: Pictures of VOC 2007's trainval part that show each class, as published, and how many pictures it has.
@@ -18,8 +17,6 @@ VOC07_PICTURES = {
     "sofa": 229, "diningtable": 200, "bus": 186, "boat": 181, "cow": 141, "sheep": 96,
 }  # fmt: skip
 VOC07 = 5011
-#: Objects of a scene, at least and at most; all numbers between are equally likely.
-OBJECTS = (3, 8)
 
 
 def blame(scores: npt.ArrayLike, relevant: npt.ArrayLike) -> Array:
@@ -40,15 +37,6 @@ def blame(scores: npt.ArrayLike, relevant: npt.ArrayLike) -> Array:
 def reach(positives: int, above: int, *, lam: float, weight: float = 1.0) -> float:
     """Return a bound on the step of a positive below this many negatives; λ is on the scale of Algorithm 1."""
     return lam * weight / (4 * positives * above)
-
-
-def absent_from_scenes(length: int, pictures: int = 8) -> Array:
-    """Return the chance that a batch of scenes and ``length`` remembered ones hold no object of each class."""
-    share = 1 / np.arange(1, len(CLASSES) + 1)
-    share /= share.sum()
-    counts = np.arange(OBJECTS[0], OBJECTS[1] + 1)
-    without = ((1 - share)[:, None] ** counts).mean(1)
-    return np.asarray(without ** (pictures * (1 + length)))
 
 
 def absent_from_voc(length: int, pictures: int = 8) -> Array:

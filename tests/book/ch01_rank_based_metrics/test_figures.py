@@ -3,7 +3,6 @@ from itertools import pairwise, permutations
 import torch
 
 from rankedu import rank, reference
-from rankedu_book.ch01_rank_based_metrics import figures
 
 
 def test_where_scores_differ_the_two_definitions_agree():
@@ -22,15 +21,3 @@ def test_ranks_stay_within_half_the_smallest_gap_and_no_further():
     assert (moved.amax(1) != y.amax(1)).all(), "the largest score is no function of the ranks"
     assert rank(torch.tensor([1.0 - 0.5, 0.0 + 0.5]), ties="min").tolist() == [1, 1], "at half the gap scores meet"
     assert rank(torch.tensor([1.0, 1.0 + 1e-6])).tolist() == [2, 1] and rank(torch.ones(2)).tolist() == [1, 2], "a tie"
-
-
-def test_two_models_have_the_same_cross_entropy_and_a_third_has_less_and_ranks_like_the_worse():
-    scores, relevant = figures.models()
-    loss = {m: torch.nn.functional.binary_cross_entropy_with_logits(y, relevant.double()) for m, y in scores.items()}
-    assert torch.isclose(loss["A"], loss["B"], rtol=0, atol=1e-12) and loss["C"] < loss["A"] - 0.01
-    assert rank(scores["B"]).equal(rank(scores["C"])) and rank(scores["A"])[relevant].sum() == 6
-
-
-def test_half_precision_has_fewer_cosines_than_online_products_has_images():
-    every = torch.arange(-(2**15), 2**15).to(torch.int16).view(torch.float16).float()
-    assert len(every[every.abs() <= 1].unique()) < 60_501

@@ -3,17 +3,8 @@ from math import comb
 
 import numpy as np
 import pytest
-import torch
 
-from rankedu.metrics import average_precision
 from rankedu_book.ch05_minibatch_bias import figures, study
-
-SMALL = study.synthetic_embeddings(classes=20, per_class=6, dim=8, noise=0.35, seed=1)
-
-
-@pytest.fixture(scope="module")
-def ranking():
-    return study.rank_all(*SMALL)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 8])
@@ -39,15 +30,6 @@ def test_no_function_of_the_rank_is_unbiased_unless_the_batch_is_all_or_ranks_ar
     assert (np.abs(np.array(chances)[:ranks] @ best - wanted).max() < 1e-9) == exists
 
 
-def test_the_sampler_decides_which_queries_count_so_that_a_batch_can_be_too_low_or_too_high():
-    (tight, *easy), (wide, *hard) = (
-        (ranking.mean_ap, *(np.nanmean(study.sample_estimates(ranking, 64, batches=60, per_class=k)) for k in (0, 4)))
-        for ranking in map(study.uneven_ranking, study.SCATTER)
-    )
-    assert easy[0] < tight - 0.05 and easy[1] > tight + 0.2
-    assert hard[0] > wide + 0.1 and hard[1] < wide - 0.1
-
-
 def test_a_query_counts_with_the_chance_that_its_batch_holds_another_of_its_class():
     labels = np.repeat([0, 1], [2, 4])
     for size, label in ((2, 0), (4, 1)):
@@ -55,21 +37,6 @@ def test_a_query_counts_with_the_chance_that_its_batch_holds_another_of_its_clas
         batches = [rest for rest in combinations(range(6), 2) if query not in rest]
         counting = np.mean([(labels[list(rest)] == label).any() for rest in batches])
         assert study.chance_to_count(6, size, 3) == pytest.approx(counting)
-
-
-def test_true_map_is_average_precision_and_a_sampled_batch_is_ranked_by_itself(ranking):
-    points, labels = (torch.from_numpy(x) for x in SMALL)
-    scores, other = points @ points.T, ~torch.eye(120, dtype=torch.bool)
-    same = (labels[:, None] == labels) & other
-    wanted = pytest.approx(average_precision(scores, same, where=other).mean().item(), abs=1e-6)
-    assert ranking.mean_ap == wanted
-    assert study.sample_estimates(ranking, 120, batches=1) == wanted
-    for queries, members in study._draws(SMALL[1], 12, 5, 2):
-        assert len(set(members)) == 36 and list(members[:12]) == list(queries)
-        y, where, relevance = (of[queries][:, members] for of in (scores, other, same))
-        found = relevance.any(1)
-        wanted = average_precision(y[found], relevance[found], where=where[found])
-        assert study._batch_map(ranking, queries, members) == pytest.approx(wanted.mean().item(), abs=1e-6)
 
 
 def test_batches_are_too_optimistic():
@@ -87,12 +54,3 @@ def test_averaging_gradients_does_not_remove_the_bias():
     assert limits[64, 0] < min(limits[64, 3], limits[256, 0]) - 0.05
     noisy = np.array([1.0, 1.0, 0.0]) + 3 * np.random.default_rng(0).standard_normal((4000, 3))
     assert study.limit_alignment(noisy, np.array([1.0, 0.0, 0.0])) == pytest.approx(np.sqrt(0.5), abs=0.06)
-
-
-def test_the_mean_is_that_of_the_list_and_memory_does_not_narrow_the_spread_as_far():
-    def told(size, memory):
-        seen = study.sample_estimates(study.synthetic_ranking(), size, length=memory, batches=300)
-        return np.nanmean(seen), np.nanstd(seen)
-
-    (_, small), (mean, narrower), (same, least) = told(8, 0), told(8, 7), told(64, 0)
-    assert least < narrower < small and mean == pytest.approx(same, abs=0.04)

@@ -1,6 +1,5 @@
 import itertools
 
-import numpy as np
 import pytest
 import torch
 from drawn import value_and_gradients
@@ -9,31 +8,8 @@ from rankedu import rank
 from rankedu.losses import APLoss, MAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker, IdentityRanker
-from rankedu_book.ch08_average_precision_loss import figures
-from rankedu_book.kit import style
 
 pytestmark = pytest.mark.filterwarnings("ignore:lam=")
-
-
-def test_the_push_is_the_gradient_of_the_loss():
-    """The k-th of k positives stands below r negatives; a long λ lets it move by its whole shift."""
-    drawn = {
-        line.get_label(): line.get_ydata() for line in figures.push_by_place(places=(1, 2, 4), most=9).axes[0].lines
-    }
-    for k in (1, 2, 4):
-        ranks = torch.tensor([k + 0.0, k + 9.0], requires_grad=True)
-        APLoss(BlackboxRanker(1.0)).formula(ranks[:, None], torch.full((2, 1), float(k))).sum().backward()
-        assert ranks.grad.tolist() == pytest.approx([1 / k, k / (k + 9) ** 2])
-        np.testing.assert_allclose(drawn[f"AP: relevant item no. {k}"][[0, -1]], ranks.grad, rtol=1e-6)
-
-
-def test_each_class_is_perfect_and_the_single_list_is_not():
-    scores, relevant = torch.tensor(figures.SCORES).T, torch.tensor(figures.RELEVANT).T
-    assert average_precision(scores, relevant).tolist() == [1.0, 1.0]
-    value = (1 + 1 + 3 / 6 + 4 / 7) / 4
-    assert average_precision(scores.flatten(), relevant.flatten()).item() == pytest.approx(value)
-    told = style.description(figures.two_lists_and_one())
-    assert "fox: AP 1.00; badger: AP 1.00" in told and f"APC {value:.2f}" in told
 
 
 # Propositions

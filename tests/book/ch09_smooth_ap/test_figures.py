@@ -56,13 +56,6 @@ def test_the_expected_share_of_pairs_is_the_same_for_all_batches(temperature):
     assert every == pytest.approx([every[0]] * 6) and (temperature > 0.1 or 0.02 < every[0] < 0.98)
 
 
-def test_the_share_of_the_figure_is_the_counted_one_and_differs_little_between_batch_sizes():
-    scores, label = POINTS @ POINTS.T, torch.arange(12) // 3
-    assert study.near_pairs(scores, label, 0.05).item() == pytest.approx(share(scores, label, 0.05))
-    found = np.array([study.shares(size, 0.1) for size in (16, 64, 256)])
-    assert np.ptp(found[:, 1]) < 0.02 < found[-1, 0] - found[0, 0], "P± stays, P does not"
-
-
 @pytest.mark.parametrize("without", ["an embedding of its own", "classes drawn alike", "as many items of each"])
 def test_the_share_changes_with_the_batch_without_a_hypothesis(without):
     how = {
@@ -73,12 +66,3 @@ def test_the_share_changes_with_the_batch_without_a_hypothesis(without):
     each = 3 if "few" in how else 2
     whole = expected(4, each, 0.05, **{k: v for k, v in how.items() if k != "drawn"})
     assert abs(expected(2, each, 0.05, **how) - whole) > 1e-3
-
-
-def test_a_larger_batch_has_more_near_items_for_each_relevant_one():
-    scores, relevant = study.similarities()
-    near = []
-    for size in study.SIZES:
-        y, own = scores[: size - 1], relevant[: size - 1]
-        near.append(((y[own][:, None] - y[~own]).abs() < study.operating_width(0.01)).sum(1))
-    assert int((near[2] == 0).sum()) == 4 and near[-1].min() > 1, "as the text says of 64 and of 512"

@@ -2,20 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from rankedu.losses import APLoss, FastAPLoss
-from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
 from rankedu_book.ch10_fastap_histograms import study
 from rankedu_book.kit.relief import surface, view
-
-
-def test_the_two_readings_of_a_histogram_are_those_of_the_losses():
-    scores, relevance = study.similarities(queries=5, n=40, positives=6)
-    for bins in (1, 4, 10, 40):
-        fast = 1 - study.fast_ap(scores, relevance, bins).mean()
-        soft = 1 - study.soft_rank_ap(scores, relevance, bins).mean()
-        torch.testing.assert_close(fast, FastAPLoss(bins)(scores, relevance))
-        torch.testing.assert_close(soft, APLoss(HistogramRanker(bins))(scores, relevance))
 
 
 def test_more_bins_come_closer_to_the_true_landscape():
@@ -23,16 +12,6 @@ def test_more_bins_come_closer_to_the_true_landscape():
     off = {b: surface(seen, HistogramRanker(b, study.SCORE_RANGE)) - seen.staircase for b in (5, 10, 20, 40, 20000)}
     errors = [np.abs(height[seen.inside]).mean() for height in off.values()]
     assert errors == sorted(errors, reverse=True) and errors[0] > 4 * errors[-2] and errors[-1] < 0.05
-
-
-def test_what_is_drawn_is_the_mean_distance_from_ap_and_only_that_of_soft_ranks_goes_to_zero():
-    scores, relevance = study.similarities()
-    exact = average_precision(scores, relevance)
-    for bins in (10, 640):
-        off = [(ap(scores, relevance, bins) - exact).abs() for ap in (study.fast_ap, study.soft_rank_ap)]
-        assert study.distances(bins) == pytest.approx([distance.mean().item() for distance in off])
-    (fast, soft), limit = study.distances(20480), study.limit_of_the_loss(scores, relevance).mean().item()
-    assert fast == pytest.approx(limit, rel=0.05) and soft < 0.1 * limit
 
 
 def test_half_the_squared_distances_are_half_the_bins():
@@ -53,15 +32,6 @@ def test_a_lonely_positive_sags_by_the_same_depth_in_all_bins():
         values = study.alone(line, bins)
         assert values.max().item() == pytest.approx(0.5, abs=1e-3)
         assert values.min().item() == pytest.approx(0.5 - (3 - 8**0.5) / 2, abs=1e-5)
-
-
-def test_few_bins_reach_all_and_many_push_a_relevant_item_down():
-    relevant, moved = torch.tensor(study.LIST_RELEVANT), []
-    for bins in (4, 10, 40):
-        pushes = study.pushes(FastAPLoss(bins))
-        moved.append(int((pushes[~relevant] != 0).sum()))
-        assert (pushes[relevant] > 0).all() == (bins == 4)
-    assert moved == [13, 9, 2]
 
 
 def test_what_is_missing_is_the_formula_only_where_scores_are_two_widths_apart():

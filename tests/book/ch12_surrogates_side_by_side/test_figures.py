@@ -3,14 +3,13 @@ import pytest
 import torch
 
 from rankedu import reference
-from rankedu.losses import APLoss
 from rankedu.rankers import BlackboxRanker, HistogramRanker, SigmoidRanker
-from rankedu_book.ch12_surrogates_side_by_side import ap_losses, figures, study, surrogates
+from rankedu_book.ch12_surrogates_side_by_side import figures, study, surrogates
 from rankedu_book.kit import style
 from rankedu_book.kit.known_rankers import SCORE_RANGE
 from rankedu_book.kit.landscapes import rank_landscape
 from rankedu_book.kit.relief import surface, view
-from rankedu_lab.contestants import APSVMLoss, ProjectionRanker
+from rankedu_lab.contestants import ProjectionRanker
 from rankedu_lab.training import train_sorter
 
 RANKERS = [BlackboxRanker(0.3), SigmoidRanker(0.13), HistogramRanker(25, SCORE_RANGE), ProjectionRanker(0.1)]
@@ -41,15 +40,6 @@ def test_four_landscapes_are_one_loss_and_three_surrogates():
         np.testing.assert_allclose(surface(seen, ranker), surrogates.surrogate(ranker, points, c)[0], atol=1e-9)
     assert SCORE_RANGE[0] < points[seen.inside].min() and points[seen.inside].max() < SCORE_RANGE[1]
     assert "(a) the loss itself: heights from" in style.description(figures.four_landscapes(size=80))
-
-
-def test_a_strength_distorts_as_much_as_it_was_asked_to():
-    for method, distortion in (("sigmoid", 0.1), ("histogram", 0.4)):
-        y, c, loss = study.cloud()
-        made = surrogates.SURROGATES[method].make(study.strength_at(method, distortion))
-        off = surrogates.surrogate(made, y, c)[0] - loss
-        found = (off.std(1) / loss.std(1)).mean()
-        assert found == pytest.approx(distortion, rel=0.35 if method == "histogram" else 0.02)
 
 
 def drawn(n, seed):
@@ -102,18 +92,6 @@ def test_the_limits_of_strong_smoothing():
                 cosines[kind] = (down * direction).sum(-1) / np.maximum(length, 1e-12)
             for kind in to:
                 assert (cosines[kind] > 0.998).all() == (kind == limit and strength == how.strongest), (name, kind)
-
-
-@pytest.mark.filterwarnings("ignore:lam=")
-def test_ap_svm_bounds_and_is_convex_and_a_margin_is_just_enough():
-    svm, rambo = (
-        ap_losses.ap_walk(f, np.linspace(-0.65, 0.65, 14))[0] for f in (APSVMLoss(), APLoss(BlackboxRanker(4.0)))
-    )
-    assert (svm >= rambo - 1e-9).all() and (np.diff(svm, 2) > -1e-9).all()
-    for p, n in ((1, 8), (4, 12), (3, 40)):
-        gap, relevance = ap_losses.margin_of_ap_svm(p, n), torch.arange(p + n) < p
-        just, short = (APSVMLoss()(gap * share * relevance.double(), relevance).item() for share in (1.0, 0.99))
-        assert just < 1e-9 < short
 
 
 def test_the_table_names_every_exponent():

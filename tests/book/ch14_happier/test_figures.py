@@ -24,11 +24,6 @@ def test_the_readable_definition_is_the_loss():
         torch.testing.assert_close(hard, 1 - hierarchical_average_precision(scores, relevance))
 
 
-def test_only_the_settings_without_a_proof_break_the_bound():
-    for spread, name in product(study.SPREADS, figures.SHOWN.values()):
-        assert upper_bound(**PRESETS[name]).holds == (study.broken_share(name, spread) == 0), (spread, name)
-
-
 def test_the_verdict_changes_at_one_half_and_at_one_and_every_temperature_and_slope_keep_the_bound():
     for start, offset in product(np.arange(21) / 20, np.arange(10, 41, 3) / 20):
         assert upper_bound(start=start, offset=offset).holds == (start >= 0.5 and offset >= 1)
@@ -52,13 +47,6 @@ def test_which_inversions_blackbox_ranks_see(a, b):
         assert slope >= 0 and (slope > 0) == (stopped or nested)
 
 
-def test_the_records_are_those_of_the_claims_page():
-    for key, symbol in (("alpha", "α"), ("weight", "λ")):
-        for value, arm in study.arms(symbol).items():
-            found = [(int(row["seed"]), float(row[key])) for row in study.recorded()[arm]]
-            assert found == [(seed, value) for seed in range(10)]
-
-
 def test_the_records_say_what_the_chapter_says_of_them():
     alphas, weights = study.arms("α"), study.arms("λ")
     fine, scripts, whole = (study.gain(alphas[5], alphas[1], of).mean for of in (FINE, "AP of scripts", "H-AP"))
@@ -67,13 +55,6 @@ def test_the_records_say_what_the_chapter_says_of_them():
     assert little > 0 > max(much)
     drawn = figures.alpha_and_weight().axes[1].containers[2]  # H-AP over the weights
     assert drawn.lines[0].get_ydata()[1] == pytest.approx(little)
-
-
-def test_many_far_mistakes_inflate_the_smoothed_rank():
-    scores, relevance = study.example()
-    ranker, last = SupremumRanker(), relevance >= 2
-    smoothed = ranker.among(scores, last) + ranker.against(scores, last, ~last)
-    assert smoothed[-1] > 200 and (scores >= scores[-1]).sum() == 8
 
 
 def test_arrows_are_minus_the_gradient():

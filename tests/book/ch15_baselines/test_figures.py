@@ -1,10 +1,9 @@
-import numpy as np
 import pytest
 import torch
 from torch.nn.functional import normalize
 
 from rankedu.losses import CalibrationLoss, OnEmbeddings
-from rankedu_book.ch15_baselines import figures, study
+from rankedu_book.ch15_baselines import study
 
 
 def tangent(steps, at):
@@ -22,39 +21,6 @@ def test_the_step_is_the_sum_of_the_pulls():
         torch.testing.assert_close(pulls, pulls.T)
         assert pulls.any() != (name in study.FAMILIES["proxies"]), name
         assert proxies.any() == (name in (*study.FAMILIES["proxies"], "happier")), name
-
-
-def test_no_loss_pulls_items_of_two_classes_together_but_by_the_hierarchy():
-    same, siblings, strangers = map(list, study.pair_groups())
-    assert (len(same), len(siblings), len(strangers)) == (9, 9, 18)
-    for name in set(study.LOSSES) - {"happier", "rambo_ap", "smooth_ap"}:
-        assert all(study.pulls(name)[i, j] < 1e-6 for i, j in siblings + strangers), name
-    assert any(study.pulls("happier")[i, j] > 0 for i, j in siblings)
-
-
-def test_what_the_chapter_says_of_the_losses_and_ranks():
-    known = study.knowledge()
-    assert [name for name, row in known.items() if row["folded"] < 1e-9] == ["rambo_ap"]
-    rest = {name for name, row in known.items() if row["sorted"] < 1e-3}
-    assert set(study.LOSSES) - rest == {"contrastive", "margin", "lifted_structure", "n_pair", "angular"}
-    assert {name for name in rest if known[name]["uncalibrated"] > 1e-2} == {"roadmap"}
-    assert {name for name, row in known.items() if row["parents"] > 1e-9} == {"csl", "happier"}
-    every, wrong, taken, both = study.inverted_triplets()
-    assert every == 108 and wrong > taken > both == 0
-    factors = tuple(np.linspace(0.2, 1, 9))
-    assert 0.4 <= factors[study.folded("normalized_softmax", factors).argmin()] <= 0.6
-    within, cousins, strangers = study.pulls_by_group("Σ contrastive")
-    assert abs(cousins) < 0.1 * within < -strangers
-
-
-@pytest.mark.parametrize("name", figures.ALONG)
-def test_the_step_follows_the_curve_along_the_arc(name):
-    item, angle, h = figures.NAMES.index(figures.MOVES), 113.3, 1e-4
-    (low, high), _ = study.along_the_arc(name, item, (angle - h, angle + h))
-    at = study.embed([*study.ANGLES[:item], angle, *study.ANGLES[item + 1 :]])
-    x, y = study.descent(study.make(name), at)[1][item, :2].tolist()
-    turn = y * np.cos(np.deg2rad(angle)) - x * np.sin(np.deg2rad(angle))
-    assert turn == pytest.approx(-(high - low) / (2 * np.deg2rad(h)), rel=1e-3, abs=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -6,11 +6,7 @@ from drawn import gradient
 from rankedu.losses import APLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import BlackboxRanker
-from rankedu_book.ch16_object_detection import figures, since, study
-from rankedu_book.ch16_object_detection import proposals as made
-from rankedu_book.kit import style
-from rankedu_lab.datasets.scenes import Scenes
-from rankedu_lab.detections import proposal_scores
+from rankedu_book.ch16_object_detection import since, study
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -59,36 +55,6 @@ def test_a_cold_start_asks_for_less_if_positives_are_many_or_scores_apart():
     for apart in (False, True):
         scores = torch.linspace(0, 1.0 if apart else 1e-3, 10)
         assert negatives_move(scores, torch.arange(10) >= 9, 0.9 * 10 * 0.15, margin=0.15) is apart
-
-
-def test_the_chance_of_absence_is_that_of_the_scenes():
-    data, pictures = Scenes("train", images=200), 2
-    shown = torch.zeros(len(data), 20, dtype=torch.bool)
-    for index in range(len(data)):
-        shown[index, data.target(index)["labels"] - 1] = True
-    counted = (~shown.view(-1, pictures, 20).any(1)).double().mean(0).numpy()
-    expected = study.absent_from_scenes(0, pictures)
-    assert np.abs(counted - expected).max() < 4 * np.sqrt(0.25 * pictures / len(data))
-    np.testing.assert_allclose(study.absent_from_scenes(3, 2), study.absent_from_scenes(0, 8))
-
-
-def test_most_classes_of_voc_are_absent_from_most_batches():
-    alone, remembered = study.absent_from_voc(0), study.absent_from_voc(7)
-    assert (alone > 0.5).sum() == 16 and (remembered > 0.5).sum() == 0
-    assert alone[-1] == pytest.approx((1 - 96 / 5011) ** 8)
-
-
-@pytest.mark.filterwarnings("ignore:lam=")
-def test_the_first_step_moves_probabilities_only_beyond_the_threshold_and_log_odds_before():
-    batch, head = made.proposals(64, seed=1).of(0), made.fresh_heads()[0]
-    probability, log_odds = (proposal_scores(batch.features @ head, kind) for kind in ("probability", "log-odds"))
-    for margin in (0.05, 0.15):
-        lam = figures.threshold(margin)
-        assert study.moved(probability, batch.relevance, 0.7 * lam, margin) == 0
-        assert study.moved(probability, batch.relevance, 1.4 * lam, margin) > 300
-        assert study.moved(log_odds, batch.relevance, 0.7 * lam, margin) > 0
-    assert study.moved(probability, batch.relevance, 1.0, margin=0.0) > 0
-    assert "dotted line is at λ = 101" in style.description(figures.first_step())
 
 
 def test_losses_since_are_one_minus_ap_where_boxes_fit_and_buckets_are_the_charges():

@@ -10,7 +10,6 @@ from drawn import value_and_gradients
 from rankedu import reference
 from rankedu.rankers import BlackboxRanker, IdentityRanker, SigmoidRanker
 from rankedu_book.ch17_identity_with_projection import figures
-from rankedu_book.kit import style
 
 
 @pytest.mark.filterwarnings("ignore:lam=")
@@ -62,13 +61,6 @@ def test_a_wide_margin_before_the_projection_leaves_the_spread_within_the_groups
             assert np.allclose(alpha**2 * step, 0.7 / np.linalg.norm(r) * across, atol=1e-3) == kept
     first, *others = (figures.steps(margin)["projection, then margin"] for margin in (0, 0.5, 2))
     assert all(one == first for one in others)
-
-
-def test_the_figure_shows_a_relevant_item_that_a_wide_margin_pushes_down():
-    for margin, up in ((0.0, True), (0.3, True), (0.5, False), (2.0, False)):
-        assert (figures.steps(margin)["margin, then projection"][4] > 0) == up
-        assert figures.steps(margin)["projection, then margin"][4] > 0
-    assert "E -0.0288" in style.description(figures.two_orders())
 
 
 def test_it_is_the_limit_of_sigmoid_ranks_of_a_large_temperature():

@@ -11,8 +11,7 @@ from drawn import gradient
 from rankedu import reference
 from rankedu.losses import NDCGLoss, RecallAtKSurrogateLoss
 from rankedu.rankers import BlackboxRanker, IdentityRanker, SupremumRanker
-from rankedu_book.ch18_recall_and_ndcg_losses import figures, listwise
-from rankedu_book.kit import style
+from rankedu_book.ch18_recall_and_ndcg_losses import listwise
 
 GAINS = [gains for n in (2, 3, 4, 5) for gains in product((0, 1, 3), repeat=n) if len(set(gains)) > 1]
 
@@ -123,7 +122,3 @@ def test_ndcg_of_ranks_from_above_is_a_bound_for_the_settings_of_chapter_14(sett
 def test_recall_with_ranks_from_above_is_no_bound():
     y, relevant = torch.tensor([0.9, 0.8], dtype=torch.float64), torch.tensor([False, True])
     assert RecallAtKSurrogateLoss(SupremumRanker(), k=1)(y, relevant).item() < 1, "the true loss is 1"
-
-
-def test_the_figure_is_described():
-    assert "half at rank 4" in style.description(figures.two_windows())

@@ -1,16 +1,12 @@
 """Sections of score space against blackbox differentiation and against ranks."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
-from drawn import refused
 
 from rankedu import rank
 from rankedu.blackbox import differentiate, interpolate
 from rankedu_book.kit import landscapes
-from rankedu_book.kit.landscapes import Section
 
 
 @pytest.fixture(params=[2, 5, 20])
@@ -39,18 +35,3 @@ def test_interpolated_landscape_is_blackbox_interpolate(section, lam):
     (gradient,) = torch.autograd.grad((differentiate(rank, lam)(y) @ c).sum(), y)
     expected, found = gradient.numpy() @ np.stack([section.u, section.v], axis=-1), landscapes.section_gradient
     np.testing.assert_allclose(found(section, coefficients, lam), expected, atol=1e-9)
-
-
-def test_sections_coefficients_and_strengths_that_cannot_be_are_refused():
-    section = landscapes.random_section(3, resolution=4)
-    e0, e1, e2 = np.eye(3)
-    refused(
-        (lambda: Section(e0, e1, e1, 1.0, 3), ValueError, "u and v must be orthonormal, .* 1, 1, 1"),
-        (lambda: Section(e0, e1, e2[:2], 1.0, 3), ValueError, r"one shape \(n,\), got \(3,\), .* \(2,\)"),
-        (lambda: Section(e0 * math.nan, e1, e2, 1.0, 3), ValueError, "origin must be a vector of finite"),
-        (lambda: landscapes.rank_landscape(section, np.ones(2)), ValueError, "coefficients .* scores, 3, got 2"),
-        *(
-            (lambda draw=draw: draw(section, np.ones(3), -1.0), ValueError, "lam must be finite and > 0, got -1.0")
-            for draw in (landscapes.interpolated_landscape, landscapes.section_gradient)
-        ),
-    )

@@ -1,8 +1,6 @@
 """Exercises: the references pass and agree with the library, and wrong answers are refused without an exception."""
 
 import copy
-import math
-import sys
 from functools import cache
 
 import numpy as np
@@ -12,18 +10,10 @@ import torch
 from rankedu import reference
 from rankedu.losses import MAPLoss
 from rankedu.rankers import BlackboxRanker
-from rankedu_book.kit.check import Feedback, check, find, names
+from rankedu_book.kit.check import check, find, names
 from rankedu_lab.detections import OnProposals
 
 PLAIN = [name for name in names() if find(name).use is None]
-
-
-class Hostile:
-    def __repr__(self):
-        raise RuntimeError("no")
-
-    __eq__ = __array__ = __len__ = __float__ = __bool__ = __repr__
-    __hash__ = None
 
 
 def test_the_reference_passes_a_stub_does_not_and_the_statement_begins_with_the_call():
@@ -35,18 +25,6 @@ def test_the_reference_passes_a_stub_does_not_and_the_statement_begins_with_the_
         if name in PLAIN:
             assert check(name, exercise.reference).passed, name
             assert len(exercise.cases()) >= 5 and exercise.arguments == list(exercise.cases()[0])
-
-
-@pytest.mark.parametrize("name", ["rank_min", "lam_code", *(name for name in PLAIN if find(name).judge)])
-def test_nothing_raises(name):
-    wrong = (lambda *args: 1 / 0, lambda *args: print(1), lambda *args: sys.exit(1), lambda: 1, 3)
-    returned = ("abc", {1, 2}, len, [[1, 2], [3]], np.full((2, 2), math.nan), Hostile(), object())
-    for function in (*wrong, *(lambda *args, value=value: value for value in returned)):
-        feedback = check(name, function)
-        assert isinstance(feedback, Feedback) and not feedback
-        for text in (str(feedback), repr(feedback), feedback._repr_markdown_()):
-            assert name in text and " at 0x" not in text
-        assert str(check(name, function)) == str(feedback), "the same each time"
 
 
 def test_an_answer_may_come_in_any_wrapping_from_numpy_or_torch():
@@ -68,13 +46,6 @@ def test_swaps_are_judged_by_what_they_do():
         return np.array(swaps, dtype=np.int64)
 
     assert check("sort_by_swaps", insertion).passed
-
-
-def test_names_go_by_chapter_and_an_unknown_one_lists_the_known():
-    assert [name for chapter in range(1, 99) for name in names(chapter)] == names()
-    for function in (lambda: check("rank", len), lambda: find("rank")):
-        with pytest.raises(ValueError, match=r"rank_min, average_precision, .*; got 'rank'"):
-            function()
 
 
 def test_from_the_least_lambda_on_a_negative_has_a_gradient_by_algorithm_1():
@@ -124,28 +95,3 @@ def test_every_known_mistake_is_refused_with_its_own_hint(name):
     for function, hint in mistakes:
         feedback = check(name, function)
         assert not feedback and [other for _, other in mistakes if other in feedback.hint] == [hint]
-
-
-#: Wrong answers that are on no list of known mistakes.
-WRONG = [
-    ("rank_min", lambda y: 1 + (y[None] > y[:, None]).sum(1, keepdims=True)),
-    ("expected_ap", lambda y, rel: rel.mean()),
-    ("evaluate", lambda e, labels: right("evaluate")(e, labels)[0]),
-    ("blackbox_layer", lambda solver, lam: lambda y: y + (solver(y) - y).detach()),
-    ("sort_by_swaps", lambda y, ranks: list(range(1, len(y)))),
-    ("sort_by_swaps", lambda y, ranks: []),
-    ("blackbox_rank", lambda y, lam: 1 + y.argsort(descending=True).argsort()),
-    ("ap_loss", lambda ranker, y, rel: ranker(y)[rel].mean()),
-    ("h_ap_from_rankings", lambda among, rel: sum(among(rel >= r).sum() for r in rel)),
-    ("broken_bound", lambda t, s, d: ([0.0, 0.0], [0.0, 1.0])),
-    ("broken_bound", lambda t, s, d: ([3 * d, 0.0], [0.0, 1.0])),
-    ("calibration_loss", lambda y, r, a, b: (a - y)[r & (y < a)].mean() + (y - b)[~r & (y > b)].mean()),
-    ("pulls", lambda x, gradient: right("pulls")(x, gradient) + np.eye(len(x))),
-    ("no_threshold", lambda gap: ([0.0, 100.0, 101.0, 102.0], [0, 0, 1, 1])),
-    ("no_threshold", lambda gap: ([0.0, 10.0, 100.0, 120.0], [0, 0, 1, 1])),
-]
-
-
-@pytest.mark.parametrize(("name", "function"), WRONG, ids=[name for name, _ in WRONG])
-def test_another_wrong_answer_is_refused(name, function):
-    assert not check(name, function)

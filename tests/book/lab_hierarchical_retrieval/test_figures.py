@@ -1,4 +1,3 @@
-import pytest
 import torch
 
 from rankedu_book.kit import style
@@ -23,13 +22,6 @@ def test_levels_of_top_are_those_of_the_rankings_and_ties_go_against_the_query()
         assert levels == [*ranked(rows, paths, query)[1][:2].tolist(), -1, -1], "there are but two positives"
     labels = torch.tensor([[0, 0], [0, 0], [0, 1], [1, 2]])
     assert study.levels_of_top(torch.ones(4, 2), labels)[0].tolist() == [0]
-
-
-def test_severity_counts_what_could_be_avoided():
-    assert study.severity(torch.tensor([[3, 1], [-1, -1], [0, 3]]), 3).tolist() == [0.25, 0.25, 0.0, 0.5]
-    assert study.severity(torch.tensor([1, 1]), n_levels=2).tolist() == [0.0, 1.0, 0.0]
-    with pytest.raises(ValueError, match="labels must have a class of two items at least, got none"):
-        study.severity(torch.tensor([-1]), 1)
 
 
 def test_the_map_shows_every_class_and_says_what_is_near():

@@ -5,7 +5,7 @@ from tools.notebooks import pairs
 from rankedu.metrics import average_precision
 from rankedu_book.kit import style
 from rankedu_book.kit.pictures import IRRELEVANT, RELEVANT
-from rankedu_book.lab_retrieval.figures import before_and_after, curves
+from rankedu_book.lab_retrieval.figures import before_and_after
 from rankedu_book.lab_retrieval.study import LIMIT, check, choose_queries, pr_curve, ranked, values, who_asks
 
 
@@ -70,10 +70,3 @@ def test_before_and_after_marks_what_is_right():
     assert right == 3 and f"new {right} of the first 3 are right, AP 1.00" in told and "mine, class 1: old" in told
     signs = [text.get_text() for text in made.axes[0].texts]
     assert signs.count(RELEVANT.sign) + signs.count(IRRELEVANT.sign) == 6 and signs.count(RELEVANT.sign) >= 3
-
-
-def test_the_picture_of_a_training_tells_where_it_began_and_ended_and_that_no_step_was_taken():
-    steps = [{"step": step, "loss": 1 / step} for step in (1, 2, 4)] + [{"step": 4, "R@1": 0.5}]
-    said = style.description(curves({"run": steps, "other": []}))
-    assert "The loss and R@1" in said and "run: from 1.000 to 0.250 in 4 steps, R@1 0.500 at the end" in said
-    assert "other: no step was taken" in said

@@ -28,7 +28,7 @@ class About(NamedTuple):
 
 FIGURES = {
     "landscape": About(
-        "**Slide λ** from a staircase to a slope, and watch the ball. Click to put the ball elsewhere.",
+        "**Slide λ** until the staircase is a slope and the ball rolls. Click to put the ball elsewhere.",
         "Three pictures of the same landscape. With a small λ it is a staircase of flat steps and a ball lies still; "
         "with a larger λ the steps melt into slopes and the ball rolls down; with a large λ one smooth bowl is left.",
         ({"lam": 0.05}, {"lam": 0.7}, {"lam": 5}),

@@ -158,9 +158,9 @@ rankedu.ui = (() => {
 
     /**
      * A continuous slider for a number of the state, its label above a track as wide as the figure. `log`: equal steps
-     * multiply; `powers`: only powers of two; `ends`: words below both ends of the track.
+     * multiply; `powers`: only powers of two; `ends`: words below both ends of the track; `invites`: it pulses until moved.
      */
-    function slider(key, { label, low, high, log = false, powers = false, step = 0, format = number, ends = [], change }) {
+    function slider(key, { label, low, high, log = false, powers = false, step = 0, format = number, ends = [], change, invites = false }) {
       const to = powers ? Math.log2 : log ? Math.log : Number;
       const from = powers ? (value) => 2 ** value : log ? Math.exp : Number;
       const id = `${name}-${key}-${Math.random().toString(36).slice(2, 8)}`;
@@ -169,7 +169,9 @@ rankedu.ui = (() => {
         type: "range", id, min: first, max: last, step: powers ? 1 : step || (last - first) / 1000,
       });
       const output = element("output", { htmlFor: id });
+      input.classList.toggle("invites", invites);
       input.addEventListener("input", () => {
+        input.classList.remove("invites");
         let value = clamp(from(input.valueAsNumber), low, high);
         if (!powers && !step) value = Number(value.toPrecision(4));
         set(change ? change(value) : { [key]: value });

@@ -8,7 +8,8 @@ rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
   const WEIGHTS = [0.3, 0.1, -0.25, -0.3, 0.2, -0.05]; // c: by how much the loss wants each rank small
   const HOME = [0.55, 0.1, -0.5, -0.55, 0.45, -0.05];
   const AXES = [[0.55, -0.65, -0.5, 0.9, -0.6, 0.35], [-0.5, 0.55, -0.9, 0.35, 0.75, -0.45]];
-  const FAR = 1.5, CELLS = 64, STEPS = 420;
+  const FAR = 1.5, CELLS = 64, STEPS = 420, ROOM = 8; // pixels around the surface
+  const [LEAST, MOST] = [0.05, 12]; // of λ
   const [LOW, HIGH] = [-2.25, 0]; // of the loss on this plane, about;
   const VIRIDIS = [[68, 1, 84], [70, 50, 127], [54, 92, 141], [39, 127, 142], [31, 161, 135], [74, 194, 109], [159, 218, 58], [253, 231, 37]];
 
@@ -44,10 +45,15 @@ rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
     u * Math.cos(TURN) - v * Math.sin(TURN),
     -DOWN * (u * Math.sin(TURN) + v * Math.cos(TURN)) - ((z - LOW) / (HIGH - LOW)) * TALL * Math.sqrt(1 - DOWN * DOWN),
   ];
-  const box = [-FAR, FAR].flatMap((u) => [-FAR, FAR].flatMap((v) => [LOW, LOW + 0.9 * (HIGH - LOW)].map((z) => seen(u, v, z))));
-  const [left, right, top, bottom] = [0, 0, 1, 1].map((k, side) => Math[side % 2 ? "max" : "min"](...box.map((place) => place[k])));
+  // What the picture fills: the outline of the surfaces for some λ, as seen.
+  const some = [LEAST, 1, MOST].flatMap((lam) =>
+    [...corners.keys()].filter((k) => !((k % side) % 4) && !(Math.floor(k / side) % 4)).map((k) => {
+      const point = [along[k % side], along[Math.floor(k / side)]];
+      return seen(...point, height(point, lam));
+    }));
+  const [left, right, top, bottom] = [0, 0, 1, 1].map((k, last) => Math[last % 2 ? "max" : "min"](...some.map((place) => place[k])));
   function projected(width, high) {
-    const size = Math.min(width / (right - left), high / (bottom - top));
+    const size = Math.min((width - 2 * ROOM) / (right - left), (high - 2 * ROOM) / (bottom - top));
     const [x0, y0] = [width / 2 - ((left + right) / 2) * size, high / 2 - ((top + bottom) / 2) * size];
     return (u, v, z) => {
       const [x, y] = seen(u, v, z);
@@ -88,11 +94,11 @@ rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
     return places;
   }
 
-  const start = { lam: 2, ball: [1.05, 1.1] };
+  const start = { lam: LEAST, ball: [1.05, 1.1] };
   let [heights, places, of, trail, key, gone, begun, project] = [[], [], null, [], "", Infinity, 0, null];
 
   function draw(state, width) {
-    const high = Math.round(ui.clamp(width * 0.5, 170, 360));
+    const high = Math.round(ui.clamp(width * 0.46, 165, 340));
     if (of !== state.lam) [heights, of] = [surface(state.lam), state.lam];
     if (key !== `${state.lam} ${state.ball}`) {
       [trail, key] = [roll(state.ball, state.lam), `${state.lam} ${state.ball}`];
@@ -104,10 +110,10 @@ rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
     places = paint(canvas(width, high), heights, project);
     over(state, width, high);
     const [before, after] = [loss(state.ball), loss(trail[trail.length - 1])].map((value) => ui.number(value, 2));
-    if (trail.length < 3) return `λ = ${ui.number(state.lam)}: the ball lies on a flat stair. The gradient is zero, and it stays where it is.`;
+    if (trail.length < 3) return `λ = ${ui.number(state.lam)}. The ball lies on a flat step. The gradient is zero, so the ball stays where it is.`;
     const way = trail[trail.length - 1].map((at, k) => at - trail[0][k]);
-    const rolls = Math.hypot(...way) > 0.15 ? "the ball rolls" : "the ball moves only a little, to the edge of its stair";
-    return `λ = ${ui.number(state.lam)}: ${rolls}. The loss falls from ${before} to ${after}. The least is ${ui.number(LOW, 2)}.`;
+    const rolls = Math.hypot(...way) > 0.15 ? "The ball rolls" : "The ball rolls only to the edge of its step";
+    return `λ = ${ui.number(state.lam)}. ${rolls}, and the loss falls from ${before} to ${after}. Its lowest value is ${ui.number(LOW, 2)}.`;
   }
 
   /* The way and the ball, above the surface. */
@@ -154,6 +160,6 @@ rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
     const box = play.stage.getBoundingClientRect();
     play.set({ ball: nearest({ x: event.clientX - box.left, y: event.clientY - box.top }) });
   });
-  play.slider("lam", { label: "λ, how far the gradient looks ahead", low: 0.05, high: 12, log: true, ends: ["staircase", "slope"] });
+  play.slider("lam", { label: "λ, how far the gradient looks ahead", low: LEAST, high: MOST, log: true, ends: ["staircase", "slope"], invites: true });
   ui.inSight(el, () => ([key] = [""], play.set({}, { kept: false })));
 };

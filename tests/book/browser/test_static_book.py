@@ -46,8 +46,11 @@ def test_without_scripts_every_figure_to_move_is_a_picture(reader):
 
 
 @pytest.mark.parametrize("window", [{"width": 1280, "height": 800}, {"width": 360, "height": 640}])
-def test_the_front_pages_figure_is_whole_in_the_window_and_a_finger_moves_its_slider_and_not_the_page(reader, window):
+def test_the_front_pages_first_screen_has_the_whole_figure_and_a_door_and_its_slider_moves(reader, window):
     page = reader("index.html", has_touch=True, viewport=window)
+    doors = [door.bounding_box() for door in page.locator(".doors .sd-card").all()]
+    seen = [door["y"] + (door["height"] if window["width"] > 600 else 44) <= window["height"] for door in doors]
+    assert len(seen) == 3 and (all(seen) if window["width"] > 600 else seen[0])
     figure, slider = page.locator("figure.play"), page.locator("figure.play input").bounding_box()
     box = figure.bounding_box()
     assert box["y"] >= 0 and box["y"] + box["height"] <= window["height"] and slider["width"] >= 280

@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 # Dozens of processes read the package: let the first of them keep what it has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help book lab figures handouts offline notebooks results check lint validate test venv dist release-check clean
+.PHONY: help book lab figures handouts offline notebooks check lint validate test venv dist release-check clean
 
 help:  ## say what there is to make
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -44,10 +44,6 @@ offline: $(VENV)/.has-book  ## write the whole book as PDF and as EPUB to offlin
 notebooks: $(VENV)/.has-lab  ## execute the chapters whose notebook is stale, and derive the exercises' notebooks
 	$(PY) book/tools notebooks execute
 	$(PY) book/tools exercises
-
-results: $(VENV)/.has-lab  ## run the sweeps of the results page, about an hour; what is done is not repeated
-	$(PY) book/tools papers | PATH="$(abspath $(VENV))/bin:$$PATH" sh -e
-	$(PY) -m rankedu results --keep lab/records/results.jsonl > /dev/null
 
 ##@ For contributors
 

@@ -13,7 +13,6 @@ timings      measure how long chapters and labs run
 offline      the whole built book as PDF and as EPUB
 slides       write the slides of the lectures
 handouts     answers, a sheet of formulas, questions, figures and equations, for teachers
-papers       print the commands that make the runs of the results page
 figures      take the pictures of the figures to play with, for print and wherever no script runs
 """
 
@@ -36,7 +35,6 @@ COMMANDS = {
     "offline": "site.offline",
     "slides": "teaching.slides",
     "handouts": "teaching.handouts",
-    "papers": "results.papers",
     "figures": "site.figures",
 }
 

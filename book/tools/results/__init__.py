@@ -1,1 +1,1 @@
-"""What makes the results page: records, tables, pictures."""
+"""What was run for the pages: claims, examples, times."""

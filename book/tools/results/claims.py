@@ -10,8 +10,7 @@ import yaml
 from rankedu_book.kit import style
 from rankedu_lab import claims
 from rankedu_lab.claims import CONTRADICTED, OPEN, SMALL, SUPPORTED, Long, Result
-from tools.results.papers import markdown
-from tools.results.pictures import show
+from tools.tables import of_rows
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 NAMES = {
@@ -34,8 +33,11 @@ NAMES = {
 def blocks(folder: Path) -> dict[str, str]:
     """Return the Markdown of each block by its name, and write the figure to the folder."""
     found, long = claims.shown(claims.results()), claims.long_runs()
+    drawn = curves(long)
+    shown = f"```{{image}} _generated/claims_curves.png\n:alt: {style.description(drawn)}\n```\n"
+    (folder / "claims_curves.png").write_bytes(style.png(drawn))
     return {
-        "claims_curves": show(folder, "claims_curves", curves(long)) + f"\n{caption(long)}\n",
+        "claims_curves": f"{shown}\n{caption(long)}\n",
         **{name: head(name, found, long) for name in ("claims_head", "claims_front")},
         "claims_table": table(found),
         "claims_questions": questions(found),
@@ -164,7 +166,7 @@ def _tested(one: Result) -> str:
 
 
 def _grouped(rows: list[dict[str, str]]) -> str:
-    return f"```{{table}}\n:class: sentences\n\n{markdown(rows)}\n```\n"
+    return f"```{{table}}\n:class: sentences\n\n{of_rows(rows)}\n```\n"
 
 
 def reached(long: Long) -> str:
@@ -182,7 +184,7 @@ def reached(long: Long) -> str:
         rows.append(
             {"loss": f"*baseline: {name}*", "searched": f"{long.baselines['recall@1'][base]:.1f}", "published": "–"}
         )
-    return markdown(rows, 1) + "\n"
+    return of_rows(rows, 1) + "\n"
 
 
 def rules() -> str:

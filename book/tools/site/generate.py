@@ -1,6 +1,9 @@
-"""The generated parts of the book: indexes, tables of results, cards of the data sets."""
+"""The generated parts of the book: indexes, claims, cards of the data sets.
 
-import json
+`book/_generated` holds those whose data no longer change: the tables of the results page, and the pictures of networks
+that were trained for it. They were made by the code of commit c381cbfb, and a test computes their numbers anew.
+"""
+
 from pathlib import Path
 
 import yaml
@@ -10,9 +13,9 @@ from rankedu_book.kit import style
 from rankedu_lab import CHECKOUT as ROOT
 from rankedu_lab import datasets as data
 from rankedu_lab.datasets.registry import markdown
-from tools.results import claims, papers_page, pictures, timings
-from tools.results.papers_lists import margin_and_memory
+from tools.results import claims, timings
 from tools.site import architecture_page, book_map, equation_page, loops
+from tools.tables import table
 from tools.teaching import exercises_page, lectures, question_bank, syllabus
 
 
@@ -22,7 +25,6 @@ def write_tables(folder: Path) -> None:
     blocks = {
         "notation": notation(),
         "equations": equation_page.markdown(),
-        "speed": speed(),
         "glyphs": data.glyphs.card_markdown(),
         "scenes": data.scenes.card_markdown(),
         "papers_data": markdown(),
@@ -32,10 +34,7 @@ def write_tables(folder: Path) -> None:
         "book_map": book_map.map_markdown(),
         "ways": book_map.ways_markdown(),
         "timings": timings.table(),
-        **{name: margin_and_memory(f"{name}.json") for name in ("effects", "effects_trained")},
         **syllabus.blocks(),
-        **papers_page.blocks(),
-        **pictures.blocks(folder),
         **claims.blocks(folder),
     }
     for name, text in blocks.items():
@@ -55,22 +54,14 @@ def vocabulary() -> list[dict[str, str]]:
 
 def notation() -> str:
     """Return the table of symbols and identifiers."""
-    lines = ["| symbol | meaning | identifier | shape | kind |", "|---|---|---|---|---|"]
-    for row in vocabulary():
-        symbol = f"${row['symbol']}$" if row["symbol"] else ""
-        identifier = f"`{row['identifier']}`" if row["identifier"] else ""
-        lines.append(f"| {symbol} | {row['meaning']} | {identifier} | {row['shape']} | {row['kind']} |")
-    return "\n".join(lines) + "\n"
-
-
-def speed() -> str:
-    """Return the benchmarks of the third edition as a table, each with the measurements beside it."""
-    record = json.loads((ROOT / "book" / "data" / "speed.json").read_text(encoding="utf-8"))
-    lines = ["| work | median | measured beside it |", "|---|---|---|"]
-    for row in record["rows"]:
-        beside = "; ".join(f"{name}: {value:g}" for name, value in row["found"].items())
-        seconds = row["seconds"]
-        taken = "–" if seconds is None else f"{seconds:.3g} s" if seconds >= 1 else f"{1e3 * seconds:.3g} ms"
-        lines.append(f"| {row['work']} | {taken} | {beside} |")
-    lines.append(f"\nMeasured with one thread on: {record['machine']}. {record['versions']}.")
-    return "\n".join(lines) + "\n"
+    rows = [
+        (
+            f"${row['symbol']}$" if row["symbol"] else "",
+            row["meaning"],
+            f"`{row['identifier']}`" if row["identifier"] else "",
+            row["shape"],
+            row["kind"],
+        )
+        for row in vocabulary()
+    ]
+    return table(["symbol", "meaning", "identifier", "shape", "kind"], rows) + "\n"

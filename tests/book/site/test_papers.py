@@ -1,139 +1,193 @@
-"""The papers' tables: transcribed without slips, and set beside runs that the sweeps make."""
+"""The tables of the results page are frozen: their numbers are those of the papers and of our records."""
 
 import itertools
 import json
+import math
+import re
+from functools import cache
+from typing import NamedTuple
 
 import pytest
+import yaml
 from bs4 import BeautifulSoup
+from bs4.element import Tag
 from scipy.stats import pearsonr, spearmanr
-from tools.results import papers, papers_lists, papers_page, papers_speed
+from tools.notebooks import pairs
 
+from rankedu_book.ch14_happier.study import arms, recorded
 from rankedu_lab import claims
-from rankedu_lab.datasets.published import PUBLISHED
-from rankedu_lab.experiments.detection import LOSSES
-from rankedu_lab.experiments.hierarchical_retrieval import level_names
+from rankedu_lab.experiments.speed import tables as speed
 from rankedu_lab.methods import METHODS
-from rankedu_lab.runs import Record, collect_runs, plan
+from rankedu_lab.runs import Row, Value, collect_runs, plan_sweep, summarise
+from rankedu_lab.runs.records import chosen
+from rankedu_lab.runs.tables import best, value_of
 
-TABLES = {table.name: table for table in papers.tables()}
-SWEEPS = papers.sweeps()
-ABOUT = ({"device": "abacus", "threads": 1}, {"torch": "2.13.0"}, {"revision": "0123456789abcdef", "modified": True})
-
-
-def column(name: str, data: str, metric: str) -> dict[str, float]:
-    """A printed column, by what we call the method."""
-    table = TABLES[name]
-    heads = [(group, head) for group, heads in table.printed["columns"].items() for head in heads]
-    place = heads.index((data, metric))
-    return {row["ours"] or row["method"]: row["values"][place] for row in table.printed["rows"]}
+BOOK = pairs.ROOT / "book"
+RECORDS = collect_runs(pairs.ROOT / "lab" / "records" / "results.jsonl")[0]
+GPU = json.loads((BOOK / "data" / "speed_gpu.json").read_text(encoding="utf-8"))["rows"]
+MEASURES = ("H-AP", "AP of characters", "R@1 of characters", "AP of scripts")
 
 
-def test_a_lab_takes_every_point_of_a_sweep():
-    for sweep in SWEEPS:
-        point = sweep.points()[-1]
-        assert plan(sweep.lab, preset=sweep.preset, parameters=point).parameters.items() >= point.items(), sweep.name
-        assert set(sweep.grid["loss"]) <= set(LOSSES if sweep.lab == "detection" else METHODS), sweep.name
-        assert sweep.seeds >= 3
+def frozen(name: str) -> str:
+    return (BOOK / "_generated" / f"{name}.md").read_text(encoding="utf-8").replace("\u00a0", " ")
 
 
-def test_every_row_of_a_table_is_a_point_of_its_sweeps():
-    for name, table in TABLES.items():
-        assert set(table.beside["data"]) == set(table.printed["columns"]), name
-        for scale in table.scales():
-            points = [sweep.shared() | point for sweep in table.sweeps(scale) for point in sweep.points()]
-            for row in table.rows():
-                for variant in table.variants().values():
-                    wanted = table.on_ours(row, variant, scale)
-                    found = [point for point in points if all(wanted.get(n, v) == v for n, v in point.items())]
-                    assert (row["ours"] is None) or len(found) == 1, (name, row["method"])
+TABLES = [path.stem for path in sorted((BOOK / "_generated").glob("*_tab_*.md")) if "<table" in frozen(path.stem)]
+EACH = pytest.mark.parametrize("name", TABLES)
 
 
-def test_the_labs_measure_what_the_tables_show():
-    for table in TABLES.values():
-        for data in (None, *table.printed["columns"]):
-            name = table.beside["data"][data]["dataset"] if data else "glyphs"
-            if table.beside["lab"] == "detection":
-                measured = {"AP50", "AP50 of frequent classes", "AP50 of rare classes"}
-            elif table.beside["lab"] == "retrieval":
-                measured = {"mAP", "mAP@R", *(f"R@{k}" for k in papers.preset(f"{name}_rambo_log")["recall_at"])}
+def rows(name: str) -> list[list[str]]:
+    """The cells of all tables in Markdown, and their heads."""
+    return [[cell.strip() for cell in line.split(" | ")] for line in re.findall(r"^\| (.*) \|$", frozen(name), re.M)]
+
+
+def runs(lab: str, preset: str, named: str = "") -> Row:
+    """The runs of one setting, such as "loss=rambo_log margin=0.02", which differ in nothing but their seed."""
+    wanted = dict(one.split("=") for one in named.split())
+    [found] = summarise(chosen([one for one in RECORDS if (one.lab, one.preset) == (lab, preset)], wanted))
+    assert len(found.records) == 3
+    return found
+
+
+class Column(NamedTuple):
+    """A column of a table, and for each cell the number that it should show, or the word in place of a number."""
+
+    group: str
+    heading: str
+    cells: list[Tag]
+    values: list[Value | str]
+
+
+@cache
+def columns(name: str) -> list[Column]:
+    """The columns of a table. A row names its runs, a column its metric, and a column of a variant some of the runs."""
+    printed = yaml.safe_load((BOOK / "data" / "printed" / f"{name}.yaml").read_text(encoding="utf-8"))["rows"]
+    table = BeautifulSoup(frozen(name), "html.parser").table
+    (_, *groups), heads = (line.find_all("th") for line in table.select("thead tr"))
+    groups = [group.get_text() for group in groups for _ in range(int(group["colspan"]))]
+    lines = table.select("tbody tr")
+
+    def value(row: int, place: int) -> Value | str:
+        line, head = lines[row], heads[place]
+        if groups[place].endswith(", printed"):
+            number = printed[row]["values"][place] if row < len(printed) else None
+            return "–" if number is None else Value(number / 100, math.nan, 1)
+        if "data-runs" not in line.attrs:
+            return "–"
+        if "data-metric" not in head.attrs:
+            return "not run"
+        named = f"{line['data-runs']} {head.get('data-runs', '')}"
+        return runs(table["data-lab"], table["data-preset"], named).value(head["data-metric"])
+
+    return [
+        Column(
+            groups[place],
+            head.get_text(),
+            [line.find_all("td")[place] for line in lines],
+            [value(row, place) for row in range(len(lines))],
+        )
+        for place, head in enumerate(heads)
+    ]
+
+
+@EACH
+def test_every_number_of_a_table_is_printed_or_that_of_its_runs(name):
+    for column in columns(name):
+        for cell, value in zip(column.cells, column.values, strict=True):
+            shown = cell.get_text()
+            if isinstance(value, str):
+                assert shown == value
+            elif column.group.endswith(", printed"):
+                assert float(shown) == pytest.approx(100 * value.mean, abs=1e-9)
             else:
-                places = [", mean of levels", *(f" of {level}" for level in level_names(PUBLISHED[name].levels))]
-                measured = {"H-AP", "ASI", "NDCG", *("R@1" + place for place in places), *("AP" + at for at in places)}
-            assert set(table.metrics(data).values()) <= measured, (table.name, data)
+                assert shown == value.text(100, 1)
+        bold = {row for row, cell in enumerate(column.cells) if cell.strong}
+        assert bold == best([None if isinstance(one, str) else one for one in column.values]), column.heading
 
 
-def made_up(table, value, *, data=None, seeds=3, more=None):
-    """Runs of every row of a table; their metrics are `value(row number) + seed / 1000`."""
-    lab, here = table.beside["lab"], table.metrics(data).values()
-    [scale, *_] = table.scales()
-    for place, row in enumerate(table.rows()):
-        for variant in table.variants().values() if row["ours"] else ():
-            on = table.elsewhere(row, variant, data) if data else table.on_ours(row, variant, scale)
-            for seed in range(seeds):
-                parameters = {**on, **(more or {}), "seed": seed}
-                metrics = dict.fromkeys(here, value(place) + seed / 1000)
-                yield Record(lab, f"{on} {more} {seed}", "glyphs", parameters, metrics, 60.0, *ABOUT, "2026")
+@EACH
+def test_the_orders_of_the_paper_and_of_our_runs_agree_as_the_text_says(name):
+    of = {(one.group, one.heading): one.values for one in columns(name)}
+    ours = {heading: values for (group, heading), values in of.items() if group in ("glyphs, here", "scenes, here")}
+    [said] = re.findall(r"^Rank correlation .*? here\): (.*)\.$", frozen(name), re.MULTILINE) or [""]
+    for part in filter(None, said.split("; ")):
+        heading, data, measured, rho, count = re.fullmatch(
+            r"(.+) on (.+) against (.+), (\S+) \((\d+) methods\)", part
+        ).groups()
+        both = zip(of[f"{data}, printed", heading], ours[measured], strict=True)
+        means = [(one.mean, other.mean) for one, other in both if not isinstance(one, str) and other != "–"]
+        assert len(means) == int(count)
+        assert f"{spearmanr(means).statistic:.2f}".replace("-", "−") == rho, part
 
 
-def cells(text):
-    rows = BeautifulSoup(text, "html.parser").select("tbody tr")
-    return [[cell.get_text().replace("\u00a0", " ") for cell in row.find_all(["th", "td"])] for row in rows]
+def test_a_lab_takes_every_command_and_makes_as_many_runs_as_the_page_says():
+    found = re.findall(r"seeds, (\d+) runs\.\n\n```sh\n(rankedu sweep .*?)\n```", frozen("sweeps"), re.DOTALL)
+    assert len(found) > 15
+    for number, command in found:
+        _, _, lab, _, preset, _, seeds, *more = command.replace("\\\n", "").split()
+        given = {kind: [more[at + 1] for at, one in enumerate(more) if one == kind] for kind in ("-p", "--grid")}
+        planned = plan_sweep(lab, given["--grid"], seeds=int(seeds), preset=preset, assignments=given["-p"])
+        assert len(planned) == int(number), command
 
 
-def test_without_runs_the_cells_say_so():
-    for name, table in TABLES.items():
-        text = papers_page.block(table, [])
-        found, printed = cells(text), sum(map(len, table.printed["columns"].values()))
-        assert {len(row) for row in found} == {len(found[0])} and len(found) == len(table.rows()), name
-        for row, line in zip(table.rows(), found, strict=True):
-            assert [float(cell) if cell != "–" else None for cell in line[1 : printed + 1]] == row["values"], name
-            assert set(line[printed + 1 :]) == {"not run" if row["ours"] else "–"}, name
-        assert "No run of this is kept" in text and "rankedu sweep" in text and table.printed["note"] in text, name
+def test_the_other_tables_of_trainings_are_those_of_their_records():
+    found = runs("minibatch_statistics", "glyphs_minibatch_cpu")
+    _, _, *batches, whole = rows("mini_batches")
+    for size, *cells in batches:
+        names = ("mAP of batches of", "R@1 of batches of", "P of batches of", "P of a run with batches of")
+        assert cells == [found.value(f"{name} {size}").text(100, 1) for name in names]
+    assert whole[1:3] == [found.value(name).text(100, 1) for name in ("mAP", "R@1")]
+    found, cells = runs("retrieval", "glyphs_cpu"), rows("longer")[-1]
+    percent = {place: found.value(name).text(100, 1) for place, name in ((2, "R@1"), (3, "mAP@R"), (5, "loss share"))}
+    assert {place: cells[place] for place in percent} == percent and cells[4] == found.value("seconds").text(digits=0)
+    settings = [(f"{symbol} = {value:g}", recorded()[arm]) for symbol in "αλ" for value, arm in arms(symbol).items()]
+    for line, (setting, found) in zip(rows("happier_fig_4")[1:], settings, strict=True):
+        values = [value_of(float(one[name]) for one in found).text(100, 1) for name in MEASURES]
+        assert line == [setting, str(len(found)), *values]
 
 
-def test_runs_stand_beside_what_is_printed():
-    table = TABLES["happier_tab_1"]
-    printed = len(table.printed["rows"])
-    text = papers_page.block(table, list(made_up(table, lambda place: (0.3 + place / 50) * (place < printed))))
-    found = cells(text)
-    assert found[0][10:13] == ["30.1 ± 0.1"] * 3 and found[1][12] == "32.1 ± 0.1"
-    assert [row[13:] for row in found] == [["not run"] * 3] * len(found), "the published data sets"
-    assert f"{3 * len(found)} runs" in text and "revision 0123456789 with changes." in text
-    bold = BeautifulSoup(text, "html.parser").select("tbody tr")[printed - 1].find_all("strong")
-    assert len(bold) == len(found[0]) - 1 - 3, "HAPPIER leads everywhere, or shares the lead"
-    for data in table.printed["columns"]:
-        rho = spearmanr(list(column("happier_tab_1", data, "H-AP").values()), range(10)).statistic
-        assert f"H-AP on {data} against H-AP, {rho:.2f} (10 methods)" in text
+def test_mistakes_are_counted_by_what_they_share_with_the_query():
+    losses = {METHODS[loss].title: f"loss={loss}" for loss in METHODS} | {"nothing": "loss=contrastive steps=0"}
+    places = ("characters", "base letters", "scripts")
+    for title, _, *cells in rows("mistakes")[1:]:
+        found = runs("hierarchical_retrieval", "glyphs_happier_short", losses[title]).records
+        right = [[0.0, *(one.metrics[f"R@1 of {place}"] for place in places), 1.0] for one in found]
+        shares = zip(*([far - near for near, far in itertools.pairwise(one)] for one in right), strict=True)
+        assert cells == [value_of(share).text(100, 1) for share in shares], title
 
 
-def test_runs_of_two_settings_are_no_row():
-    table = TABLES["happier_tab_5"]
-    twice = [run for clip in (0.1, 0.2) for run in made_up(table, lambda _: 0.5, more={"clip": clip})]
-    with pytest.raises(ValueError, match=r"happier_tab_5, sigmoids.*differ in clip; keep those of one setting"):
-        papers_page.block(table, twice)
+@pytest.mark.parametrize("name", ["effects", "effects_trained"])
+def test_margin_and_memory_are_those_of_their_runs(name):
+    found = json.loads((BOOK / "data" / f"{name}.json").read_text(encoding="utf-8"))
+    for margin, memory, number, *cells, _ in rows(name)[1:]:
+        of = [one for one in found if (one["margin"], one["memory"]) == (float(margin), int(memory))]
+        assert number == str(len(of)) and cells == [value_of(one[m] for one in of).text() for m in ("R@1", "mAP")]
 
 
-def test_mistakes_are_told_by_what_they_share_with_the_query():
-    sweeps = [sweep for sweep in SWEEPS if sweep.lab == "hierarchical_retrieval"]
-    points = [(sweep, point) for sweep in sweeps if sweep.scale == sweeps[0].scale for point in sweep.points()]
-    places, found = ("characters", "base letters", "scripts"), []
-    for (sweep, point), (seed, hits) in itertools.product(points, enumerate([(0.3, 0.5, 0.8), (0.4, 0.6, 0.8)])):
-        metrics = {f"R@1 of {place}": hit for place, hit in zip(places, hits, strict=True)}
-        given = sweep.preset, {**sweep.shared(), **point, "seed": seed}, metrics
-        found.append(Record(sweep.lab, f"{point} {seed}", *given, 60.0, *ABOUT, "2026"))
-    told = papers_lists.severity(found).replace("\u00a0", " ")
-    assert told.count("| 2 | 35.0 ± 7.1 | 20.0 ± 0.0 | 25.0 ± 7.1 | 20.0 ± 0.0 |\n") == len(points)
+def test_the_tables_of_speed_have_the_times_of_their_records():
+    [cpu] = [speed.rows_of(one.metrics) for one in RECORDS if one.lab == "speed"]
+    lines = {name: [set(line) for line in rows(name)] for name in ("rambo_tab_6", "speed_batches", "speed_gpu")}
+    for device, measured in (("cpu", cpu), ("cuda", GPU)):
+        parts = {"rambo_tab_6": "long lists", "speed_batches": "batches"} | (
+            {"speed_gpu": "step"} if device == "cuda" else {}
+        )
+        for name, part in parts.items():
+            for line in speed.pivot(measured, part, device):
+                assert any(set(list(line.values())[2:]) - {"–"} <= one for one in lines[name]), (name, line)
+    fitted = {one["work"]: one for one in cpu if one["part"] == "growth" and one.get("n") is not None}
+    for work, *_, n, _, largest in rows("rambo_tab_1")[1:]:
+        assert n.startswith(f"{fitted[work]['n']:.2f} ±") and largest.startswith(
+            speed.duration(fitted[work]["seconds"])
+        )
 
 
 def test_the_page_includes_every_block():
-    pages = (papers.ROOT / "book" / f"{name}.md" for name in ("results", "results-pictures"))
-    text = "".join(page.read_text(encoding="utf-8") for page in pages)
-    assert all(f"_generated/{name}.md" in text for name in papers_page.blocks())
+    text = "".join((BOOK / f"{name}.md").read_text(encoding="utf-8") for name in ("results", "results-pictures"))
+    assert all(f"_generated/{path.name}" in text for path in (BOOK / "_generated").glob("*.md"))
 
 
 def test_what_the_page_says_of_a_gpu_stands_in_its_record():
-    rows = json.loads(papers_speed.GPU.read_text(encoding="utf-8"))["rows"]
-    found = {(row["work"], row["contender"], row["size"]): row["seconds"] for row in rows if row["part"] != "step"}
+    found = {(row["work"], row["contender"], row["size"]): row["seconds"] for row in GPU if row["part"] != "step"}
     for loss in ("RaMBO AP", "RaMBO recall", "FastAP"):
         faster = [found[loss, "ours", n] < found[loss, "transcription", n] for n in (512, 1024, 2048, 4096, 8192)]
         assert (
@@ -145,14 +199,14 @@ def test_what_the_page_says_of_a_gpu_stands_in_its_record():
 
 
 def test_what_the_page_says_of_trainings_stands_in_their_records():
-    text, records = (papers.ROOT / "book" / "results.md").read_text(encoding="utf-8"), collect_runs(papers.RUNS)[0]
-    trained = [r.metrics for r in records if r.lab == "hierarchical_retrieval" and r.parameters["steps"]]
+    text = (BOOK / "results.md").read_text(encoding="utf-8")
+    trained = [r.metrics for r in RECORDS if r.lab == "hierarchical_retrieval" and r.parameters["steps"]]
     level = pearsonr([m["H-AP"] for m in trained], [m["AP of characters"] for m in trained]).statistic
     assert f"over the {len(trained)} runs the two correlate at {level:.3f}" in text
     high = [m for m in trained if m["H-AP"] > 0.15]
     level = pearsonr([m["H-AP"] for m in high], [m["AP of characters"] for m in high]).statistic
     assert f"over the {len(high)} runs\n  above 15 % at {level:.3f}" in text
-    of = {(r.parameters["loss"], r.parameters["seed"]): r.metrics for r in records if r.metrics in trained}
+    of = {(r.parameters["loss"], r.parameters["seed"]): r.metrics for r in RECORDS if r.metrics in trained}
     mean = {loss: sum(of[loss, seed]["H-AP"] for seed in range(3)) for loss, _ in of}
     above = sum(found > mean["happier"] for found in mean.values())
     assert f"{above} of the {len(mean) - 1} other losses are above it in H-AP" in text

@@ -342,8 +342,10 @@ rankedu.ui = (() => {
     });
     const here = { el, stage, controls, state, set, slider, button, svg, handle, list, canvas, colour };
     el.play = here; // for tests, and for readers who open the console
-    setTimeout(restore);
-    wanted = requestAnimationFrame(render);
+    setTimeout(() => {
+      restore();
+      render(); // not at the next frame: a page behind another, or one that is printed at once, has none
+    });
     return here;
   }
 

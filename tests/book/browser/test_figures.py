@@ -34,6 +34,17 @@ def state(page):
     return json.loads(page.locator(".play").get_attribute("data-state"))
 
 
+@EACH
+def test_a_figure_is_drawn_in_a_page_that_has_no_frames(chromium, tmp_path, name):
+    """A page behind another, or one that is printed at once, is given none."""
+    (tmp_path / "page.html").write_text(page_of(name), encoding="utf-8")
+    page = chromium.new_page()
+    page.add_init_script("window.requestAnimationFrame = () => 0")
+    page.goto((tmp_path / "page.html").as_uri())
+    assert page.evaluate(f"new Promise((done) => setTimeout(() => done(({STANDS})()), 300))")
+    page.close()
+
+
 def calls():
     """Random calls of every definition, ties among them: its name and its arguments."""
     draw = random.Random(0)

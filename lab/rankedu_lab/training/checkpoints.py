@@ -1,6 +1,7 @@
 """Checkpoints: all that a training run needs to go on as if it had never stopped."""
 
 import io
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,16 +17,15 @@ from rankedu_lab.training.recipe import Recipe, Updates, all_finite
 KIND = "rankedu training run, 2"
 
 
-def save(state: dict[str, Any], path: Path) -> None:
-    """Write tensors, numbers, words and containers of these to a file, whole or not at all."""
-    packed = io.BytesIO()  # torch would not say why it could not write
-    torch.save({"kind": KIND, **state}, packed)
+def write_packed(path: Path, save: Callable[[Any], None]) -> None:
+    """Write what ``save`` gives to a file at once, because torch and NumPy do not say why they could not write."""
+    save(packed := io.BytesIO())
     with written(path) as part:
         part.write_bytes(packed.getbuffer())
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Read what :func:`save` wrote, onto the CPU; nothing in the file is executed. A ValueError if it is damaged."""
+    """Read a checkpoint onto the CPU, without executing anything in the file. A ValueError if it is damaged."""
     try:
         state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         if dict(state).get("kind") != KIND:
@@ -39,7 +39,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 class TrainingState:
-    """What changes while a network is trained, and what must not: the settings that a run that goes on must share."""
+    """All that changes while a network is trained, and the settings that a resumed run must share."""
 
     def __init__(
         self,
@@ -57,6 +57,9 @@ class TrainingState:
         self.settings = {**settings, "lr": lr, **asdict(recipe)}
         if recipe.schedule in ("cosine", "one_cycle"):
             self.settings["steps"] = steps  # the learning rate depends on it
+        self.parts: dict[str, Any] = {"network": net, "optimizer": self.updates}
+        if isinstance(loss, nn.Module):
+            self.parts["loss"] = loss
         self.history, self.step = History(), 0  # the number of steps that are done
         self.draws: Tensor | None = None  #: the state of the augmentation's generator after them
         self.path = None if folder is None else Path(folder) / "checkpoint.pt"
@@ -64,19 +67,20 @@ class TrainingState:
             self.load(self.path, steps)
 
     def check(self) -> None:
-        """Raise FloatingPointError if a weight is NaN or infinite; names the step."""
+        """Raise FloatingPointError if a weight is NaN or infinite."""
         if not all_finite(self.updates.parameters()):
             raise FloatingPointError(f"weights must stay finite, got others after step {self.step} (try a smaller lr)")
 
     def save(self, path: Path) -> None:
         """Write a checkpoint, unless a weight is not finite."""
         self.check()
-        parts = {name: part.state_dict() for name, part in self._parts().items()}
-        own = {"history": asdict(self.history), "settings": self.settings, "step": self.step, "draws": self.draws}
-        save({**parts, **own, "random": random_state(self.device)}, path)
+        state = {"kind": KIND, **{name: part.state_dict() for name, part in self.parts.items()}}
+        state |= {"history": asdict(self.history), "settings": self.settings, "step": self.step, "draws": self.draws}
+        state["random"] = random_state(self.device)
+        write_packed(path, lambda file: torch.save(state, file))
 
     def load(self, path: Path, steps: int) -> None:
-        """Go on where a checkpoint was written, if it was; a ValueError names in what it is of another run."""
+        """Go on from a checkpoint, if there is one; a ValueError names the setting that differs in another run."""
         if not path.exists():
             return
         state, instead = load(path), "(use another folder, or resume=False to begin anew)"
@@ -86,7 +90,7 @@ class TrainingState:
             then = state["settings"].get(name)
             if then != value:
                 raise ValueError(f"{path} is of another run, with {name}={then!r}, got {name}={value!r} {instead}")
-        for name, part in self._parts().items():
+        for name, part in self.parts.items():
             try:
                 part.load_state_dict(state[name])
             except (KeyError, RuntimeError, ValueError) as error:
@@ -100,8 +104,3 @@ class TrainingState:
     def device(self) -> torch.device:
         """The network's."""
         return next(self.net.parameters()).device
-
-    def _parts(self) -> dict[str, Any]:
-        """What has a state of its own."""
-        parts = {"network": self.net, "optimizer": self.updates}
-        return {**parts, "loss": self.loss} if isinstance(self.loss, nn.Module) else parts

@@ -1,10 +1,10 @@
-"""The training of an object detector, whose classifier may learn from a loss on ranks; and what it finds."""
+"""The training of an object detector, whose classifier may learn from a loss on ranks, and its evaluation."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +13,9 @@ from rankedu.checks import check_count, check_number
 from rankedu_lab.datasets.voc import DetectionData
 from rankedu_lab.detections import match_detections
 from rankedu_lab.training.checkpoints import TrainingState
-from rankedu_lab.training.detection_batches import DetectionBatch, Target, batches, in_order
 from rankedu_lab.training.device import seeded
 from rankedu_lab.training.large_batch import autocast
+from rankedu_lab.training.loading import generator_of, load
 from rankedu_lab.training.logs import Clock, History
 from rankedu_lab.training.loop import run_steps
 from rankedu_lab.training.recipe import Recipe, all_finite
@@ -24,6 +24,66 @@ from rankedu_lab.training.recipe import Recipe, all_finite
 LOSSES = ("loss_classifier", "loss_box_reg", "loss_objectness", "loss_rpn_box_reg")
 #: Of log.csv.
 COLUMNS = ("step", "loss", "lr", *LOSSES, "cross_entropy", "AP50", "AP50 11-point")
+
+
+Target = dict[str, Tensor]
+
+
+class DetectionBatch(NamedTuple):
+    """Pictures of any sizes, and the objects on them."""
+
+    images: list[Tensor]  #: (3, H, W), from 0 to 1, on the network's device
+    targets: list[Target]  #: "boxes" (M, 4) and "labels" (M,); on a difficult object the label is −1
+    truths: list[Target]  #: the data set's own targets, on the CPU
+    draws: None = None  #: nothing is drawn from one batch to the next
+
+
+def batches(
+    data: DetectionData,
+    *,
+    steps: int,
+    batch_size: int,
+    device: torch.device,
+    first: int = 0,
+    seed: int = 0,
+    workers: int = 0,
+) -> Generator[DetectionBatch, None, None]:
+    """Load the batches of a training run, from the ``first`` on; epochs follow each other without a gap.
+
+    Seed and epoch determine the order; seed, step and place determine which pictures are mirrored.
+    """
+
+    def order() -> Iterator[int]:
+        epoch, used = divmod(first * batch_size, len(data))
+        while True:
+            yield from torch.randperm(len(data), generator=generator_of(seed, 0, epoch))[used:].tolist()
+            epoch, used = epoch + 1, 0
+
+    indices = order()
+    keys = ([(next(indices), step, place) for place in range(batch_size)] for step in range(first, steps))
+    return _load(data, seed, keys, device, workers)
+
+
+def _load(
+    data: DetectionData, seed: int | None, keys: Iterable[Any], device: torch.device, workers: int
+) -> Generator[DetectionBatch, None, None]:
+    """Load pictures as a detector takes them: from 0 to 1, with labels that leave out difficult objects."""
+    for items in load(partial(_view, data, seed), keys, workers=workers, pin=device.type == "cuda", collate=list):
+        images = [image.to(device, non_blocking=True).float() / 255 for image, _ in items]
+        known = ((target["boxes"], target["labels"].masked_fill(target["difficult"], -1)) for _, target in items)
+        targets = [{"boxes": boxes.to(device), "labels": labels.to(device)} for boxes, labels in known]
+        yield DetectionBatch(images, targets, [target for _, target in items])
+
+
+def _view(data: DetectionData, seed: int | None, key: tuple[int, ...]) -> tuple[Tensor, Target]:
+    """Load a picture by (index, step, place), perhaps with left and right exchanged, or by (index,), as it is."""
+    index, *place = key
+    image, target = data[index]
+    if seed is None or not data.flips or torch.rand((), generator=generator_of(seed, 1, *place)) >= 0.5:
+        return image, target
+    left, top, right, bottom = target["boxes"].unbind(1)
+    width = image.shape[-1]
+    return image.flip(-1), {**target, "boxes": torch.stack([width - right, top, width - left, bottom], dim=1)}
 
 
 def train_detector(
@@ -146,7 +206,7 @@ def proposal_scores(
 def _shown(
     net: nn.Module, data: DetectionData, batch_size: int, workers: int, progress: bool
 ) -> Iterator[DetectionBatch]:
-    """The pictures in order, with a progress bar; meanwhile a network with sound weights is in eval mode."""
+    """Load all pictures in order, with a progress bar; until the end the network is in eval mode."""
     from tqdm import tqdm
 
     if not all_finite(net.parameters()):
@@ -155,7 +215,8 @@ def _shown(
     net.eval()
     try:
         with tqdm(desc="detecting", unit="picture", total=len(data), disable=None if progress else True) as bar:
-            for batch in in_order(data, batch_size=batch_size, device=device, workers=workers):
+            keys = ([(index,) for index in part.tolist()] for part in torch.arange(len(data)).split(batch_size))
+            for batch in _load(data, None, keys, device, workers):
                 yield batch
                 bar.update(len(batch.truths))
     finally:

@@ -1,10 +1,7 @@
-"""The interface of a data set for the loop, and batches that are loaded ahead of their step."""
+"""The interface of a data set for the loop, and batches of pictures with their labels."""
 
 import signal
-from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
@@ -16,31 +13,31 @@ from torch.utils.data import DataLoader, Dataset
 
 from rankedu_lab.datasets.augmentation import augment
 
-__all__ = ["RetrievalData", "ahead", "batches", "generator_of", "in_memory", "leaves", "load", "load_pictures"]
+__all__ = ["RetrievalData", "batches", "generator_of", "in_memory", "leaves", "load", "load_pictures"]
 
 
 class RetrievalData(Protocol):
-    """What the loop needs of a data set: labels (N,) or (N, L) int, from root to leaf; and its pictures.
+    """The part of a data set that the loop needs: pictures and labels (N,) or (N, L) int, from root to leaf.
 
-    In memory they are ``images``, uint8 (N, H, W). On disk, ``load(index, generator=None)`` gives one, (3, S, S): as it
-    is tested with, or, with a generator, another view of it; and there is a length.
+    Pictures in memory are ``images``, uint8 (N, H, W). On disk, ``load(index, generator=None)`` returns one,
+    (3, S, S): the view of the test, or another one that the generator draws; and the data set has a length.
     """
 
     labels: Tensor
 
 
 def in_memory(data: RetrievalData) -> bool:
-    """Whether the pictures are a tensor."""
+    """Return whether the pictures are a tensor."""
     return hasattr(data, "images")
 
 
 def leaves(labels: Tensor) -> Tensor:
-    """The class of each item: the labels, or their last column."""
+    """Return the class of each item, which is the label, or the last column of the labels."""
     return labels if labels.ndim == 1 else labels[:, -1]
 
 
 def generator_of(*key: int) -> torch.Generator:
-    """Random numbers that a few numbers determine."""
+    """Make a generator that a few numbers determine."""
     mixed = np.random.SeedSequence(key).generate_state(1, np.uint64)
     return torch.Generator().manual_seed(int(mixed[0] >> np.uint64(1)))
 
@@ -58,7 +55,7 @@ def _picture(data: Any, seed: int | None, key: tuple[int, int, int]) -> tuple[in
 
 
 class _Items(Dataset[Any]):
-    """What a function makes of a key."""
+    """A data set of the values of a function."""
 
     def __init__(self, make: Callable[[Any], Any]) -> None:
         self.make = make
@@ -93,25 +90,8 @@ def load(
 
 
 def _ignore_interrupts(_: int) -> None:
-    """Ctrl-C reaches all processes: the workers leave it to the one that trains."""
+    """Leave Ctrl-C, which reaches all processes, to the one that trains."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def ahead(items: Iterable[Any], depth: int = 2) -> Generator[Any, None, None]:
-    """Let a thread fetch the next ``depth`` items while the last one is in use; what it raises is raised here."""
-    iterator, end = iter(items), object()
-    with ThreadPoolExecutor(1) as thread:
-        waiting = deque(thread.submit(next, iterator, end) for _ in range(depth))
-        try:
-            while (item := waiting.popleft().result()) is not end:
-                waiting.append(thread.submit(next, iterator, end))
-                yield item
-        finally:
-            for future in waiting:
-                future.cancel()
-
-
-Made = Generator[tuple[Tensor, Tensor, Tensor | None], None, None]
 
 
 class Batch(NamedTuple):
@@ -120,11 +100,11 @@ class Batch(NamedTuple):
     images: Tensor  #: (b, C, H, W), on the network's device
     labels: Tensor  #: (b,) or, as paths, (b, L)
     draws: Tensor | None  #: the state of the augmentation's generator after this batch
-    items: Tensor  #: (b,) which of the data set they are
+    items: Tensor  #: (b,) their places in the data set
 
 
 def batches(
-    data: RetrievalData,
+    data: Any,
     sampler: Iterable[Tensor],
     *,
     device: torch.device,
@@ -135,35 +115,21 @@ def batches(
     workers: int = 0,
     draws: Tensor | None = None,
 ) -> Generator[Batch, None, None]:
-    """Turn the sampler's indices, from the ``first`` batch on, into pictures and labels, ahead of the step.
+    """Turn the sampler's indices, from the ``first`` batch on, into pictures and labels.
 
-    ``draws`` says where the augmentation of the batch before ended. Of pictures on disk seed, step and place in the
-    batch determine each view.
+    Pictures in memory are augmented by one generator, of which ``draws`` is the state after the batch before. Of
+    pictures on disk, the seed, the step and the place in the batch determine each view.
     """
     labels, indices = data.labels if paths else leaves(data.labels), islice(sampler, first, None)
     if in_memory(data):
-        made = _augmented(data, indices, device, seed, strength, draws)
-    else:
-        made = _loaded(data, enumerate(indices, start=first), device, seed, workers)
-    with closing(made if workers else ahead(made)) as ready:  # the workers read ahead, too
-        for chosen, images, state in ready:
-            yield Batch(images, labels[chosen].to(device), state, torch.as_tensor(chosen).to(device))
-
-
-def _augmented(
-    data: Any, indices: Iterable[Tensor], device: torch.device, seed: int, strength: float, draws: Tensor | None
-) -> Made:
-    """Pictures in memory."""
-    generator = torch.Generator().manual_seed(seed)
-    if draws is not None:
-        generator.set_state(draws)
-    for chosen in indices:
-        images = augment(data.images[chosen].to(device), generator=generator, strength=strength)
-        yield chosen, images, generator.get_state()
-
-
-def _loaded(data: Any, indices: Iterable[tuple[int, Tensor]], device: torch.device, seed: int, workers: int) -> Made:
-    """Pictures on disk."""
-    keys = ([(index, step, place) for place, index in enumerate(batch.tolist())] for step, batch in indices)
+        generator = torch.Generator().manual_seed(seed)
+        if draws is not None:
+            generator.set_state(draws)
+        for chosen in indices:
+            images = augment(data.images[chosen].to(device), generator=generator, strength=strength)
+            yield Batch(images, labels[chosen].to(device), generator.get_state(), torch.as_tensor(chosen).to(device))
+        return
+    steps = enumerate(indices, start=first)
+    keys = ([(index, step, place) for place, index in enumerate(batch.tolist())] for step, batch in steps)
     for chosen, images in load_pictures(data, keys, seed=seed, workers=workers, pin=device.type == "cuda"):
-        yield chosen, images.to(device, non_blocking=True), None
+        yield Batch(images.to(device, non_blocking=True), labels[chosen].to(device), None, chosen.to(device))

@@ -1,4 +1,4 @@
-"""What a run writes down: where its time went, and a line for every step."""
+"""The records of a run: where its time went, and a line for every step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS = ("step", "loss", "lr", "R@1", "mAP")
 
 @dataclass
 class History:
-    """What a training run leaves behind, beside the trained network."""
+    """The results of a training run, beside the trained network."""
 
     losses: list[float] = field(default_factory=list)  #: of every step
     evaluations: list[dict[str, float]] = field(default_factory=list)  #: "step" and what evaluate() returned
@@ -30,14 +30,14 @@ class History:
     interrupted: list[int] = field(default_factory=list)  #: steps after which it was stopped, and taken up again
 
     def shares(self) -> dict[str, float]:
-        """Tell which share of the steps went into the loss and into waiting, and of the whole run into evaluating."""
+        """Compute the shares of the loss and of waiting in the steps, and of the evaluations in the whole run."""
         steps, whole = self.seconds or float("nan"), (self.seconds + self.evaluating) or float("nan")
         of_steps = {"loss share": self.loss_seconds / steps, "waiting share": self.waiting / steps}
         return {**of_steps, "evaluation share": self.evaluating / whole}
 
 
 class Clock:
-    """Marks in time; on a GPU, which computes later than it is asked to, marks in its queue."""
+    """Marks in time; on a GPU, which computes later than its commands are given, marks in its queue."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -64,7 +64,7 @@ class Clock:
 def csv_log(
     path: Path | None, *, after: int = 0, columns: Sequence[str] = COLUMNS
 ) -> Iterator[tuple[csv.DictWriter[str], TextIO]]:
-    """Open a table that grows by a line a step, of which the lines ``after`` a step are dropped; no file for None."""
+    """Open a table with a line per step, after dropping the lines ``after`` a step; None stands for no file."""
     kept = [row for row in _rows(path) if int(row["step"]) <= after] if path and after else []
     if path:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -69,7 +69,11 @@ def run_steps(
         for step in range(run.step + 1, steps + 1):
             row = {"step": step, **_timed_step(run, batches, clock, step_by, step, steps)}
             if evaluate is not None and step % evaluate_every == 0:
-                measured = _timed_evaluation(run, evaluate)
+                started = time.perf_counter()
+                run.check()
+                measured = evaluate()
+                run.history.evaluations.append({"step": step, **measured})
+                run.history.evaluating += time.perf_counter() - started
                 row |= measured
                 shown = {name: f"{number:.3f}" for name, number in measured.items()}
             log.writerow(row)
@@ -83,7 +87,7 @@ def run_steps(
 def _timed_step(
     run: TrainingState, batches: Generator[Any, None, None], clock: Clock, step_by: Step, step: int, steps: int
 ) -> dict[str, float]:
-    """Wait for a batch and take the step; its losses and its learning rate."""
+    """Wait for a batch and take the step; return its losses and its learning rate."""
     rate, started, history = run.updates.begin(step, steps), time.perf_counter(), run.history
     batch = next(batches, None)
     if batch is None:
@@ -97,13 +101,3 @@ def _timed_step(
     history.losses.append(losses["loss"])
     run.step, run.draws = step, batch.draws
     return {**losses, "lr": rate}
-
-
-def _timed_evaluation(run: TrainingState, evaluate: Callable[[], dict[str, float]]) -> dict[str, float]:
-    """Evaluate the network, if its weights are finite."""
-    started = time.perf_counter()
-    run.check()
-    measured = evaluate()
-    run.history.evaluations.append({"step": run.step, **measured})
-    run.history.evaluating += time.perf_counter() - started
-    return measured

@@ -1,4 +1,4 @@
-"""How the weights follow the gradient: a recipe, which is a value without any state, and the updates that it leads."""
+"""A recipe, which says how the weights follow the gradient, and the updates that it leads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RISE, FIRST, LAST = 0.3, 1 / 25, 1 / 25e4
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a training run does beside choosing batches and a loss; the learning rate is a pure function of the step."""
+    """The settings of the updates; the learning rate is a pure function of the step."""
 
     optimizer: str = "adam"  #: or "adamw", or "sgd", which has Nesterov's momentum 0.9
     weight_decay: float = 0.0  #: of the network's parameters; the loss's own have none
@@ -34,12 +34,8 @@ class Recipe:
     schedule: str = "constant"  #: of the learning rate, one of SCHEDULES
     milestones: tuple[int, ...] = ()  #: steps after which the schedule "steps" multiplies the rate by ``decay``
     decay: float = 0.3
-    warmup: int = (
-        0  #: the number of first steps in which the rate rises linearly; not with one_cycle, which rises by itself
-    )
-    head_only: int = (
-        0  #: the number of first steps in which only the head and the loss learn, as is usual for a new head
-    )
+    warmup: int = 0  #: the number of first steps in which the rate rises linearly; one_cycle rises by itself
+    head_only: int = 0  #: the number of first steps in which only the head and the loss learn
     clip: float | None = None  #: the bound of the gradient's norm, over all parameters
     amp: bool = False  #: embed in 16 bits, bfloat16 on a CPU and float16 on CUDA; the loss has 32
     chunk: int | None = None  #: the number of images that are embedded at a time
@@ -50,19 +46,13 @@ class Recipe:
         check_choice(self.schedule, SCHEDULES, name="schedule")
         check_number(self.weight_decay, "weight_decay", least=0)
         for name in ("head_lr", "loss_lr", "decay"):
-            check_number(getattr(self, name), name, above=0)
+            check_number(getattr(self, name), name, above=0, most=1 if name == "decay" else math.inf)
         for name in ("warmup", "head_only"):
             check_count(getattr(self, name), name, least=0)
-        if self.decay > 1:
-            raise ValueError(f"decay must be in (0, 1], got {self.decay}")
         if self.clip is not None:
             check_number(self.clip, "clip", above=0, hint="None for none")
         if self.chunk is not None:
             check_count(self.chunk, "chunk", hint="None for all")
-        if not isinstance(self.amp, bool):
-            raise TypeError(f"amp must be True or False, got {self.amp!r}")
-        for milestone in self.milestones:
-            check_count(milestone, "milestones")
         if (self.schedule == "steps") != bool(self.milestones):
             raise ValueError(
                 f"milestones must be given with schedule='steps', and with no other, got {self.milestones} with "
@@ -72,7 +62,7 @@ class Recipe:
             raise ValueError(f"warmup must be 0 with schedule='one_cycle', got {self.warmup} (it rises by itself)")
 
     def factor(self, step: int, steps: int) -> float:
-        """By how much the learning rate is multiplied in a step, from 1 to ``steps``."""
+        """Return the factor of the learning rate in a step, from 1 to ``steps``."""
         done, top = step - 1, max(RISE * steps - 1, 0.0)
         if self.schedule == "one_cycle":
             if done < top:
@@ -85,12 +75,12 @@ class Recipe:
 
 
 def _along_cosine(start: float, end: float, done: float) -> float:
-    """From one value to another along half a cosine; done goes from 0 to 1."""
+    """Go from one value to another along half a cosine, with ``done`` from 0 to 1."""
     return end + (start - end) * (1 + math.cos(math.pi * done)) / 2
 
 
 def all_finite(parameters: Iterable[Tensor]) -> bool:
-    """Whether none is NaN or infinite anywhere."""
+    """Return whether no parameter is NaN or infinite anywhere."""
     return all(bool(parameter.isfinite().all()) for parameter in parameters)
 
 
@@ -123,7 +113,7 @@ class Updates:
         self.scaler = torch.amp.GradScaler(device, enabled=recipe.amp and device == "cuda")
 
     def parameters(self, *names: str) -> list[nn.Parameter]:
-        """All that is trained, or those of the groups that are named."""
+        """List all trained parameters, or those of the groups that are named."""
         groups = [group for group in self.optimizer.param_groups if not names or group["name"] in names]
         return [parameter for group in groups for parameter in group["params"]]
 
@@ -133,8 +123,7 @@ class Updates:
         factor = self.recipe.factor(step, steps)
         for group in self.optimizer.param_groups:
             group["lr"] = group["base"] * factor
-        if self.recipe.head_only:
-            self._freeze_backbone(step <= self.recipe.head_only)
+        self._freeze_backbone(step <= self.recipe.head_only)
         return float(self.optimizer.defaults["lr"] * factor)
 
     def scale(self, gradient: Tensor) -> Tensor:
@@ -158,18 +147,16 @@ class Updates:
 
     def __exit__(self, *_: object) -> None:
         """Leave no parameter frozen, wherever the run has ended."""
-        if self.recipe.head_only:
-            self._freeze_backbone(False)
+        self._freeze_backbone(False)
 
     def _freeze_backbone(self, frozen: bool) -> None:
-        for parameter in self.parameters("backbone"):
-            parameter.requires_grad_(not frozen)
+        if self.recipe.head_only:
+            for parameter in self.parameters("backbone"):
+                parameter.requires_grad_(not frozen)
 
     def state_dict(self) -> dict[str, Any]:
-        """The optimiser's state, and the scale."""
         return {"optimizer": self.optimizer.state_dict(), "scaler": self.scaler.state_dict()}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Put back a state."""
         self.optimizer.load_state_dict(state["optimizer"])
         self.scaler.load_state_dict(state["scaler"])

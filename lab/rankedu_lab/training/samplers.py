@@ -1,4 +1,4 @@
-"""Which items make a batch: a ranking loss learns nothing from a batch in which no two items share a class."""
+"""Batches with several items of each class, without which a ranking loss learns nothing."""
 
 import math
 from collections.abc import Iterator
@@ -9,47 +9,15 @@ from torch import Tensor
 
 from rankedu.checks import check_count, check_tensor
 
-#: Of the sets of super-classes; all are kept, to be gone through in turn.
+#: The largest number of sets of super-classes, all of which are kept.
 MOST = 1_000_000
 
 
-class BatchSampler:
-    """A stream of batches that a seed determines, cut off after ``batches``; subclasses define ``_draw(generator)``."""
-
-    def __init__(self, labels: Tensor, batch_size: int, per_class: int, *, batches: int, seed: int) -> None:
-        if per_class < 1 or batch_size < 1 or batch_size % per_class:
-            raise ValueError(f"batch_size must be a multiple of per_class, got {batch_size} and {per_class}")
-        check_count(batches, "batches", least=0)
-        self.batch_size, self.per_class, self.batches, self.seed = batch_size, per_class, batches, seed
-        self.classes_per_batch = batch_size // per_class
-        classes, number, sizes = torch.unique(labels.cpu(), dim=0, return_inverse=True, return_counts=True)
-        large = sizes >= per_class
-        self.classes, self._sizes = classes[large], sizes[large]
-        self._starts, self._by_class = (sizes.cumsum(0) - sizes)[large], number.argsort(stable=True)
-
-    def __len__(self) -> int:
-        return self.batches
-
-    def __iter__(self) -> Iterator[Tensor]:
-        return islice(self._draw(torch.Generator().manual_seed(self.seed)), self.batches)
-
-    def _draw(self, generator: torch.Generator) -> Iterator[Tensor]:
-        """The endless stream."""
-        raise NotImplementedError
-
-    def _items(self, chosen: Tensor, generator: torch.Generator) -> Tensor:
-        """Items of the chosen classes, (c,), drawn without replacement: (c · per_class,)."""
-        starts, sizes = self._starts[chosen, None], self._sizes[chosen, None]
-        keys = torch.rand(len(chosen), int(sizes.max()), generator=generator)
-        keys = keys + (torch.arange(keys.shape[1]) >= sizes)  # places that a smaller class lacks come last
-        return self._by_class[starts + keys.argsort(1)[:, : self.per_class]].flatten()
-
-
-class ClassBalancedSampler(BatchSampler):
+class ClassBalancedSampler:
     """Draw batches of ``batch_size / per_class`` classes with ``per_class`` items each, side by side.
 
     ``labels`` (N,) are any integers. Classes are drawn uniformly whatever their size; those of fewer than ``per_class``
-    items are left out. Every iteration starts from the seed.
+    items are left out. Every iteration starts from the seed, and ends after ``batches``.
 
     Source: RaMBO supp. Sec. A.
     """
@@ -63,7 +31,15 @@ class ClassBalancedSampler(BatchSampler):
             if labels.ndim == 2:
                 hint = "number the paths: labels.unique(dim=0, return_inverse=True)[1]"
             raise ValueError(f"labels must be integers (N,), got {tuple(labels.shape)} of {labels.dtype} ({hint})")
-        super().__init__(labels, batch_size, per_class, batches=batches, seed=seed)
+        if per_class < 1 or batch_size < 1 or batch_size % per_class:
+            raise ValueError(f"batch_size must be a multiple of per_class, got {batch_size} and {per_class}")
+        check_count(batches, "batches", least=0)
+        self.per_class, self.batches, self.seed = per_class, batches, seed
+        self.classes_per_batch = batch_size // per_class
+        classes, number, sizes = torch.unique(labels.cpu(), return_inverse=True, return_counts=True)
+        large = sizes >= per_class
+        self.classes, self._sizes = classes[large], sizes[large]
+        self._starts, self._by_class = (sizes.cumsum(0) - sizes)[large], number.argsort(stable=True)
         if len(self.classes) < self.classes_per_batch:
             most = len(self.classes) * per_class
             hint = f"use batch_size={most}, or a larger per_class" if most else "use a smaller per_class"
@@ -72,18 +48,32 @@ class ClassBalancedSampler(BatchSampler):
                 f"{per_class} items from ({hint})"
             )
 
+    def __len__(self) -> int:
+        return self.batches
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return islice(self._draw(torch.Generator().manual_seed(self.seed)), self.batches)
+
     def _draw(self, generator: torch.Generator) -> Iterator[Tensor]:
         while True:
             chosen = torch.randperm(len(self.classes), generator=generator)[: self.classes_per_batch]
             yield self._items(chosen, generator)
 
+    def _items(self, chosen: Tensor, generator: torch.Generator) -> Tensor:
+        """Draw items of the chosen classes, (c,), without replacement: (c · per_class,)."""
+        starts, sizes = self._starts[chosen, None], self._sizes[chosen, None]
+        keys = torch.rand(len(chosen), int(sizes.max()), generator=generator)
+        keys = keys + (torch.arange(keys.shape[1]) >= sizes)  # places that a smaller class lacks come last
+        return self._by_class[starts + keys.argsort(1)[:, : self.per_class]].flatten()
 
-class SuperClassSampler(BatchSampler):
+
+class SuperClassSampler(ClassBalancedSampler):
     """Draw batches from ``super_classes`` super-classes each: equally many classes of them, ``per_class`` items each.
 
     ``labels`` (N, L) are paths from root to leaf: the first column is the super-class, the whole path the class. All
     sets of super-classes are gone through in random order, again and again, with ``batches_per_pair`` batches each, as
-    in FastAP's released code (RaMBO: 10 for Online Products, 4 for In-shop). What is too small is left out.
+    in FastAP's released code (RaMBO: 10 for Online Products, 4 for In-shop). Classes and super-classes that are too
+    small are left out.
 
     Source: RaMBO supp. Sec. A; RaMBO Sec. 5.1.
     """
@@ -105,7 +95,8 @@ class SuperClassSampler(BatchSampler):
                 f"labels must be integers of shape (N, L) with L >= 2, got {labels.dtype} of shape "
                 f"{tuple(labels.shape)} (without super-classes, use ClassBalancedSampler)"
             )
-        super().__init__(labels, batch_size, per_class, batches=batches, seed=seed)
+        paths, number = labels.unique(dim=0, return_inverse=True)
+        super().__init__(number, batch_size, per_class, batches=batches, seed=seed)
         check_count(super_classes, "super_classes")
         check_count(batches_per_pair, "batches_per_pair")
         if batch_size % (per_class * super_classes):
@@ -113,9 +104,8 @@ class SuperClassSampler(BatchSampler):
                 f"batch_size must be a multiple of per_class * super_classes = {per_class * super_classes}, "
                 f"got {batch_size}"
             )
-        self.super_classes, self.batches_per_pair = super_classes, batches_per_pair
-        self.classes_of_each = self.classes_per_batch // super_classes
-        roots = self.classes[:, 0]
+        self.batches_per_pair, self.classes_of_each = batches_per_pair, self.classes_per_batch // super_classes
+        roots = paths[self.classes, 0].cpu()
         classes_of = [(roots == root).nonzero()[:, 0] for root in roots.unique()]
         self._classes_of = [classes for classes in classes_of if len(classes) >= self.classes_of_each]
         sets = math.comb(len(self._classes_of), super_classes)

@@ -21,9 +21,9 @@ from rankedu_lab.training.sorter_data import DISTRIBUTIONS, draw_scores
 #: Highest learning rate of Adam, and the steps that take about a minute on one core for lists of 20.
 LEARNING_RATE = {"lstm": 2e-2, "gru": 2e-2, "conv": 5e-3, "mlp": 2e-3}
 STEPS = {"lstm": 6000, "gru": 4000, "conv": 7000, "mlp": 20000}
-#: Lists a step; share of the steps in which the learning rate rises; bound of the gradient's norm.
+#: Lists per step; share of the steps in which the learning rate rises; bound of the gradient's norm.
 BATCH, RISE, CLIP = 64, 0.05, 1.0
-#: Raise it when the same settings train another sorter: the old files are then no longer read.
+#: A part of the names of the cached files, which changes when the same settings train another sorter.
 VERSION = 1
 
 
@@ -55,7 +55,7 @@ def trained_sorter(
     progress: bool = True,
 ) -> LSTMRanker:
     """Read a trained sorter from ``root`` (default: ``$RANKEDU_DATA``, or the user's cache), else train it."""
-    ranker = LSTMRanker(n, architecture)  # says at once what is wrong with the arguments
+    ranker = LSTMRanker(n, architecture)  # which checks the arguments
     steps = STEPS[architecture] if steps is None else steps
     shaping = [VERSION, ARCHITECTURES[architecture], LEARNING_RATE[architecture], BATCH, RISE, CLIP, steps, seed]
     key = hashlib.sha256(json.dumps(shaping).encode()).hexdigest()[:10]
@@ -85,9 +85,14 @@ def fit_sorter(
     check_count(steps, "steps", least=0)
     if not all(parameter.requires_grad for parameter in ranker.parameters()):
         raise ValueError("ranker must not be frozen, to be trained (thaw it with ranker.requires_grad_())")
+
+    def rise_and_fall(step: int) -> float:
+        rising = min(1.0, (step + 1) / max(1.0, RISE * steps))
+        return rising * 0.5 * (1 + math.cos(math.pi * step / max(1, steps)))
+
     top = LEARNING_RATE[ranker.architecture] if lr is None else lr
     optimizer = torch.optim.Adam(ranker.parameters(), lr=top, fused=True)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rise_and_fall(step, steps))
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, rise_and_fall)
     generator = torch.Generator().manual_seed(seed)
     history, started = History(), time.perf_counter()
     for step in (bar := tqdm(range(1, steps + 1), desc="sorter", unit="step", disable=None if progress else True)):
@@ -105,12 +110,6 @@ def fit_sorter(
             bar.set_postfix(error=f"{np.mean(history.losses[-100:]):.2f} ranks")
     history.seconds = time.perf_counter() - started
     return history
-
-
-def _rise_and_fall(step: int, steps: int) -> float:
-    """The learning rate as a share of the highest."""
-    rising = min(1.0, (step + 1) / max(1.0, RISE * steps))
-    return rising * 0.5 * (1 + math.cos(math.pi * step / max(1, steps)))
 
 
 @torch.no_grad()

@@ -73,8 +73,7 @@ def test_folders_named_as_a_split_are_one_and_never_classes(tmp_path, sides, abo
 
 def test_a_side_alone_is_no_split_and_a_train_may_be_a_class_of_vehicles(tmp_path):
     fill(tmp_path / "one", *(f"train/{name}" for name in "abcd"))
-    found = read(tmp_path / "one")
-    assert classes(found) == {*"abcd"} and "with one side only, a split is drawn" in found.notes[0]
+    assert classes(read(tmp_path / "one")) == {*"abcd"}
     fill(tmp_path / "two", "bus", "car", "ship", "train")
     assert classes(read(tmp_path / "two")) == {"bus", "car", "ship", "train"}
     fill(tmp_path / "three", "train 1", "train 2", "train 3", "bus 1")
@@ -82,7 +81,7 @@ def test_a_side_alone_is_no_split_and_a_train_may_be_a_class_of_vehicles(tmp_pat
     fill(tmp_path / "four", *(f"engine/train {at}" for at in range(4)))
     assert len(classes(read(tmp_path / "four"))) == 4
     fill(tmp_path / "two", "wings/train", "wings/test")
-    refused(tmp_path / "two", "train beside bus")
+    refused(tmp_path / "two", "all equally deep")
 
 
 def test_a_column_of_a_split_is_one_whatever_its_words_and_never_a_label(tmp_path):
@@ -145,9 +144,7 @@ def test_what_pillow_reads_is_used_whatever_it_is_called(tmp_path, ending, kind)
 def test_a_class_that_would_be_lost_whole_is_refused_and_what_else_is_there_is_named(tmp_path):
     fill(tmp_path, *"abcdf")
     (tmp_path / "a" / "notes.txt").write_text("P1 is no picture")
-    (tmp_path / "bare").mkdir()
-    found = read(tmp_path)
-    assert found.notes == ["folders without a file: bare", "1 other files are passed over: a/notes.txt"]
+    assert read(tmp_path).notes == ["1 other files are passed over: a/notes.txt"]
     (tmp_path / "e").mkdir()
     (tmp_path / "e" / "0.heic").write_bytes(b"\0\0\0\x18ftypheic")
     refused(tmp_path, "no picture in 1 folders that this Pillow can read: e (such as 0.heic)")
@@ -254,9 +251,7 @@ def test_pictures_that_are_the_same_or_plain_or_move_are_said(tmp_path):
     assert "1 of 16 pictures have several frames, of which only the first was used: d/moves.gif" in said
     assert "1 of 16 pictures are of one colour throughout: c/plain.png" in said
     (tmp_path / "b" / "other.bmp").unlink()
-    assert "1 pictures are in one class more than once, so a copy finds a copy: a/0.png" in " ".join(
-        read(tmp_path).notes
-    )
+    assert "1 pictures are in one class more than once: a/0.png" in " ".join(read(tmp_path).notes)
     for path in tmp_path.glob("*/*"):
         Image.new("RGB", (8, 8), "blue").save(path)
     assert "all 15 pictures are alike" in read(tmp_path).notes[-1]
@@ -294,15 +289,10 @@ def test_a_table_is_read_line_by_line_and_a_picture_counts_once(tmp_path):
     for message, change in LINES.items():
         table.write_text("\n".join(change([*lines])))
         refused(table, message)
-    for change, note in (
-        (lambda line, at: f"{at - 1 if at else ''},{line}", "the first column numbers the rows"),
-        (lambda line, at: line.replace(",", ";"), "separated by ';'"),
-        (lambda line, at: line.replace(",", "\t"), "separated by '\\t'"),
-        (lambda line, at: line.replace("/", "\\"), "backslashes in paths are taken for slashes"),
-    ):
-        table.write_text("\n".join(change(line, at) for at, line in enumerate(lines)))
+    for mark in ";\t":
+        table.write_text("\n".join(line.replace(",", mark) for line in lines))
         found = read(table)
-        assert classes(found) == {*"abcd"} and len(found.rows) == 12 and note in " ".join(found.notes)
+        assert classes(found) == {*"abcd"} and len(found.rows) == 12
 
 
 def test_a_picture_is_decoded_once_and_views_are_windows_of_what_is_kept(tmp_path, monkeypatch):
@@ -322,14 +312,6 @@ def test_a_picture_is_decoded_once_and_views_are_windows_of_what_is_kept(tmp_pat
     assert torch.equal(side.load(0), normalise(side.pixels[side.at[0]][:, 1:17, 1:17]))
     row = side.rows[0]
     assert torch.equal(own.load_picture(tmp_path / row.file, size=16), side.load(0))
-
-
-def test_pictures_that_memory_cannot_hold_are_refused_with_a_remedy(tmp_path, monkeypatch):
-    fill(tmp_path, *"abcd")
-    monkeypatch.setattr(pictures, "_memory", lambda: 1.2 * 12 * 3 * 18**2)
-    refused(tmp_path, "memory must hold 12 pictures")
-    monkeypatch.setattr(pictures, "_memory", lambda: 1.3 * 12 * 3 * 18**2)
-    read(tmp_path)
 
 
 def test_a_large_jpeg_is_decoded_at_a_fraction(tmp_path):

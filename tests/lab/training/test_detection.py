@@ -15,7 +15,7 @@ from rankedu_lab.datasets import Scenes
 from rankedu_lab.detections import OnProposals, evaluate_detections
 from rankedu_lab.models import build_detector
 from rankedu_lab.training import Recipe, detect, detection, evaluate_detector, proposal_scores, train_detector
-from rankedu_lab.training import detection_batches as shown
+from rankedu_lab.training import detection as shown
 from rankedu_lab.training.logs import read_log
 
 CPU = torch.device("cpu")

@@ -73,7 +73,7 @@ def test_the_backbone_is_frozen_and_unfrozen_and_gradients_are_clipped():
 BAD = [
     ({"schedule": "linear"}, ValueError, "schedule must be one of"),
     ({"head_lr": 0}, ValueError, "head_lr must be finite and > 0, got 0"),
-    ({"decay": 1.5}, ValueError, r"decay must be in \(0, 1\], got 1.5"),
+    ({"decay": 1.5}, ValueError, r"decay must be finite and in \(0, 1\], got 1.5"),
     ({"schedule": "steps"}, ValueError, "milestones must be given with schedule='steps'"),
     ({"milestones": (5,)}, ValueError, r"milestones .* got \(5,\) with schedule='constant'"),
     ({"schedule": "one_cycle", "warmup": 3}, ValueError, "warmup must be 0 with schedule='one_cycle', got 3"),

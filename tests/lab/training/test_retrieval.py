@@ -1,6 +1,5 @@
 """The training loop and its evaluation; batches made ahead, the same whoever makes them and wherever a run begins."""
 
-import threading
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +10,7 @@ from torch.nn.functional import cross_entropy
 from rankedu_lab.datasets import augment
 from rankedu_lab.models import ConvNet
 from rankedu_lab.training import ClassBalancedSampler, evaluate, train
-from rankedu_lab.training.loading import ahead, batches
+from rankedu_lab.training.loading import batches
 from rankedu_lab.training.retrieval import embed
 
 Points = SimpleNamespace  # a data set of given images and labels
@@ -162,10 +161,3 @@ def test_training_and_evaluation_on_files_and_a_sampler_that_ends_too_early(glyp
     sampler = ClassBalancedSampler(glyphs.labels[:, -1], 8, 4, batches=3)
     with pytest.raises(ValueError, match="sampler must yield 5 batches, one for each step, got 3"):
         train(ConvNet(4), glyphs, lambda e, labels: e.var(), steps=5, sampler=sampler, progress=False)
-
-
-def test_who_stops_early_leaves_no_thread():
-    before, items = threading.active_count(), ahead(iter(int, 1))
-    assert next(items) == 0 and threading.active_count() == before + 1
-    items.close()
-    assert threading.active_count() == before

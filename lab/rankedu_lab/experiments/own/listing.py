@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from rankedu.files import INDEX, numbers_rows, read_cells
+from rankedu.files import numbers_rows, read_cells
 from rankedu_lab.experiments.own.pictures import is_picture, some
 
 __all__ = ["Row", "from_folder", "from_table"]
@@ -30,25 +30,40 @@ Listed = tuple[list[Row], tuple[str, ...], list[str]]  # and the levels, and not
 def from_folder(folder: Path, skip: bool) -> Listed:
     """List every picture below a folder: the folders between are its classes, but for those that are a split."""
     pictures, notes = _pictures(folder, skip)
-    depth, words = _split_folders(folder, pictures)
-    sides = {_side(word) for word in words}
-    if words:
-        drawn = "; with one side only, a split is drawn" if len(sides) == 1 else ""
-        notes.append(f"folders that are taken for a split: {_sides(words)}{drawn}")
-    paths = [
-        path.parts[:-1] if depth is None else (*path.parts[:depth], *path.parts[depth + 1 : -1]) for path in pictures
-    ]
-    while len(paths[0]) > 1 and all(path[:1] == paths[0][:1] and len(path) > 1 for path in paths):
-        paths = [path[1:] for path in paths]  # a folder around all classes is no class
+    paths, sides = _without_split(folder, _unwrapped([path.parts[:-1] for path in pictures]))
+    if sides:
+        notes.append(f"folders that are taken for a split: {_sides({*sides})}")
+    paths = _unwrapped(paths)
     rows = []
-    for path, names in zip(pictures, paths, strict=True):
+    for at, (path, names) in enumerate(zip(pictures, paths, strict=True)):
         if not names or len(names) != len(paths[0]):
             got = f"{folder / path}, in none" if not names else f"{folder / pictures[0]} and {folder / path}"
             raise ValueError(f"every picture must be in a class folder, all equally deep, got {got} (move it)")
-        side = _side(path.parts[depth]) if depth is not None and len(sides) > 1 else ""
         whole = tuple("/".join(names[: level + 1]) for level in range(len(names)))
-        rows.append(Row(str(folder / path), path.as_posix(), whole, side))
+        rows.append(Row(str(folder / path), path.as_posix(), whole, _side(sides[at]) if sides else ""))
     return rows, (*(f"level {level}" for level in range(1, len(paths[0]))), "class"), notes
+
+
+def _unwrapped(paths: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Leave out the folders around all classes, which are no classes."""
+    while all(len(path) > 1 and path[0] == paths[0][0] for path in paths):
+        paths = [path[1:] for path in paths]
+    return paths
+
+
+def _without_split(folder: Path, paths: list[tuple[str, ...]]) -> tuple[list[tuple[str, ...]], list[str]]:
+    """Take off the first folders if they are named as the two sides of a split, and return them for each path."""
+    words = sorted({path[0] if path else "" for path in paths})
+    sides = {_side(word) for word in words}
+    if not {"train", "test"} <= sides:
+        return paths, []
+    if "" in sides:
+        named, other = ", ".join(filter(_side, words)), next(word for word in words if not _side(word))
+        raise ValueError(
+            f"{folder}: folders must all be sides of a split or all be classes, got {named} beside {other} "
+            "(sides are called train, test, val, valid or validation: rename or move the others)"
+        )
+    return [path[1:] for path in paths], [path[0] for path in paths]
 
 
 def _side(word: str) -> str:
@@ -58,22 +73,20 @@ def _side(word: str) -> str:
 
 
 def _sides(words: Iterable[str]) -> str:
-    """Say what each word of a split is taken for."""
     return ", ".join(f"{word} is {_side(word)}" for word in sorted(words))
 
 
 def _pictures(folder: Path, skip: bool) -> tuple[list[Path], list[str]]:
-    """List the pictures below a folder, and notes; a folder without any is refused, or left out if ``skip``."""
+    """List the pictures below a folder, and notes; a folder without any is an error, or left out if ``skip``."""
     notes = list[str]()
-    files = list(_walk(folder, {folder.resolve()}, notes))
-    bare = [path.relative_to(folder) for path in files if path.is_dir()]
-    for path in files:
-        if not path.exists() and not is_picture(path):
-            raise ValueError(f"{path} is a link that leads nowhere (repair or remove it)")
-    pictures = [path.relative_to(folder) for path in files if not path.is_dir() and is_picture(path)]
-    others = sorted({path.relative_to(folder) for path in files} - {*pictures, *bare})
+    files = [path.relative_to(folder) for path in _walk(folder, {folder.resolve()}, notes)]
+    pictures = [path for path in files if is_picture(folder / path)]
+    others = sorted({*files} - {*pictures})
     if not pictures:
         raise ValueError(f"{folder} must hold a folder of pictures for each class, got none (is the path right?)")
+    for path in others:
+        if not (folder / path).exists():
+            raise ValueError(f"{folder / path} is a link that leads nowhere (repair or remove it)")
     full = {parent for path in pictures for parent in path.parents}
     lost = {path.parent: path.name for path in others if path.parent not in full}
     if lost and not skip:
@@ -82,16 +95,14 @@ def _pictures(folder: Path, skip: bool) -> tuple[list[Path], list[str]]:
             f"{folder}: no picture in {len(lost)} folders that this Pillow can read: {names} (convert the files, move "
             "the folders away, or go on without them: --skip-unreadable)"
         )
-    notes += [f"folders without a file: {some(bare)}"] * bool(bare)
     return pictures, [*notes, *[f"{len(others)} other files are passed over: {some(others)}"] * bool(others)]
 
 
 def _walk(folder: Path, above: set[Path], notes: list[str]) -> Iterator[Path]:
-    """Give every file and every empty folder below, but hidden ones; links are followed unless they lead back."""
-    inside = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
-    if not inside:
-        yield folder
-    for path in inside:
+    """Yield every file below a folder that is not hidden; links are followed unless they lead back."""
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
         if not path.is_dir():
             yield path
         elif (real := path.resolve()) in above:
@@ -100,52 +111,28 @@ def _walk(folder: Path, above: set[Path], notes: list[str]) -> Iterator[Path]:
             yield from _walk(path, {*above, real}, notes)
 
 
-def _split_folders(folder: Path, pictures: Sequence[Path]) -> tuple[int | None, list[str]]:
-    """Find the depth at which folders are named as a split, and their names."""
-    for depth in range(min(len(path.parts) for path in pictures) - 1):
-        words = sorted({path.parts[depth] for path in pictures})
-        sides = [word for word in words if _side(word)]
-        both = len({*map(_side, sides)}) > 1
-        plain = depth == 0 and any(word.isalpha() for word in sides)  # "train 1" and "train 2" may be classes
-        if sides == words and (both or plain):
-            return depth, words
-        if both or (plain and any(len(path.parts) > 2 for path in pictures)):
-            other = next(word for word in words if word not in sides)
-            raise ValueError(
-                f"{folder}: folders must all be sides of a split or all be classes, got {', '.join(sides)} beside "
-                f"{other} (sides are called train, test, val, valid or validation: rename or move the others)"
-            )
-    return None, []
-
-
 def from_table(table: Path, folder: Path) -> Listed:
     """List the lines of a table; all columns but "path" and "split" are labels, from root to leaf."""
-    lines, separator = read_cells(table)
-    notes = [f"cells are taken to be separated by {separator!r}"] * (separator != ",")
-    columns = [name.lower() if name.lower() in ("path", "split") else name for name in (lines[0] if lines else ())]
-    cells = list(zip(*lines[1:], strict=True))
-    if columns and columns[0].lower() in INDEX and cells and numbers_rows(cells[0], ""):
-        notes.append("the first column numbers the rows, and is left out")
-        columns, lines, cells = columns[1:], [line[1:] for line in lines], cells[1:]
+    head, *lines = read_cells(table)[0] or [[]]
+    columns = [name.lower() if name.lower() in ("path", "split") else name for name in head]
     levels = tuple(name for name in columns if name not in ("path", "split"))
     if "path" not in columns or not levels or len({*columns}) != len(columns):
         got = ",".join(columns) or "an empty file"
         raise ValueError(f"{table}, line 1: the head must be path,label[,label …][,split], each once, got {got}")
-    if len(lines) == 1:
+    if not lines:
         raise ValueError(f"{table} must have a line for each picture below its head, got none")
-    for name, column in zip(columns, cells, strict=True):
-        if name in levels and numbers_rows(column):
+    cells = dict(zip(columns, zip(*lines, strict=True), strict=True))
+    for name in levels:
+        if numbers_rows(cells[name], name):
             raise ValueError(f"{table}, line 1: labels must be classes, but {name!r} numbers the rows: leave it out")
-        if name in levels and {_side(word) for word in column} == {"train", "test"}:
+        if {_side(word) for word in cells[name]} == {"train", "test"}:
             raise ValueError(f"{table}, line 1: labels must be classes, but {name!r} holds a split: call it split")
-    rows, seen = list[Row](), dict[str, int]()
-    for line, row in enumerate(lines[1:], 2):
-        rows.append(_row(table, folder, line, dict(zip(columns, row, strict=True)), levels, seen))
-    if slashed := [row.file for row, line in zip(rows, lines[1:], strict=True) if "\\" in ",".join(line)]:
-        notes.append(f"backslashes in paths are taken for slashes: {some(slashed)}")
-    if "split" in columns and (words := {*cells[columns.index("split")]} - {"train", "test"}):
-        notes.append(f"words of the split: {_sides(words)}")
-    return rows, levels, notes
+    seen = dict[str, int]()
+    rows = [
+        _row(table, folder, at, dict(zip(columns, row, strict=True)), levels, seen) for at, row in enumerate(lines, 2)
+    ]
+    words = {*cells.get("split", ())} - {"train", "test"}
+    return rows, levels, [f"words of the split: {_sides(words)}"] * bool(words)
 
 
 def _row(
@@ -153,8 +140,6 @@ def _row(
 ) -> Row:
     """Check a line of a table; ``seen`` has the line of each file before."""
     inside, path, wrong = Path(os.path.abspath(folder)), cells["path"], ""
-    if "\\" in path and not (inside / path).exists():
-        path = path.replace("\\", "/")
     full = Path(os.path.normpath(inside / path))
     if not all(cells.values()):
         wrong = f"must have {len(cells)} cells, none empty, got {','.join(cells.values())!r} (fill it in)"

@@ -42,15 +42,14 @@ class Read:
 
 
 class OwnPictures:
-    """One side of what was read; a training view is a window of 7/8 of the sides, mirrored only if that is asked."""
+    """One side of the pictures; a training view is a window of 7/8 of the sides, mirrored only if that is asked."""
 
     def __init__(self, read: Read, split: str, *, mirror: bool = False) -> None:
         labels, self.names = number_paths(row.names for row in read.rows)
-        self.split = split
-        self.rows = [row for row in read.rows if row.part == split]
         part = torch.tensor([row.part == split for row in read.rows])
+        self.rows = [row for row in read.rows if row.part == split]
         self.labels, self.at, self.pixels, self.size = labels[part], read.at[part], read.pixels, read.size
-        self.mirror = mirror
+        self.split, self.mirror = split, mirror
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -91,7 +90,8 @@ def read(
     rows, levels, notes = from_folder(source, skip_unreadable) if source.is_dir() else from_table(source, folder)
     if draw_split:
         rows = [row._replace(part="") for row in rows]
-    notes += _check_names(rows, levels) + _check_tree(rows, levels, source)
+    _check_tree(rows, levels)
+    notes += _check_names(rows, levels)
     pixels, made = keep([folder / row.file for row in rows], size, as_stored=as_stored, progress=progress)
     place = {row.file: at for at, row in enumerate(rows)}
     found = _readable(rows, made, skip_unreadable, notes)
@@ -118,38 +118,28 @@ def _check_names(rows: Sequence[Row], levels: Sequence[str]) -> list[str]:
     return notes
 
 
-def _check_tree(rows: Sequence[Row], levels: Sequence[str], source: Path) -> list[str]:
+def _check_tree(rows: Sequence[Row], levels: Sequence[str]) -> None:
     """Check that every label has one parent; else the columns run from leaf to root, or are no hierarchy."""
-    sizes, notes = [len({row.names[depth] for row in rows}) for depth in range(len(levels))], []
     for depth in range(1, len(levels)):
         upper, lower, known = levels[depth - 1], levels[depth], dict[str, Row]()
-        pairs = {row.names[depth - 1 : depth + 1] for row in rows}
         for row in rows:
-            own, first = row.names, known.setdefault(row.names[depth], row)
-            if first.names[depth - 1] == own[depth - 1]:
-                continue
-            if len(pairs) == sizes[depth - 1]:
-                order = ",".join(sorted(levels, key=lambda name: sizes[levels.index(name)]))
+            first, own = known.setdefault(row.names[depth], row).names[depth - 1], row.names[depth - 1]
+            if first != own:
                 raise ValueError(
-                    f"{source}, line 1: labels must run from root to leaf, got {upper} before {lower}, but each "
-                    f"{upper} has one {lower}, and {lower} {own[depth]!r} several (write them as {order})"
+                    f"{row.where}: {lower} {row.names[depth]!r} must have one {upper}, got {own!r}, and {first!r} at "
+                    f"{known[row.names[depth]].where} (labels run from root to leaf, and two classes need two names; "
+                    f"if {upper} is no level above {lower}, leave the column out)"
                 )
-            raise ValueError(
-                f"{row.where}: {lower} {own[depth]!r} must have one {upper}, got {own[depth - 1]!r}, and "
-                f"{first.names[depth - 1]!r} at {first.where} (two classes need two names; if {upper} is no level "
-                f"above {lower}, leave the column out)"
-            )
-        if sizes[depth] == sizes[depth - 1]:
-            notes.append(f"{lower} splits no class of {upper}: the two levels are one")
-    return notes
 
 
 def _readable(rows: Sequence[Row], made: Sequence[Found | str], skip: bool, notes: list[str]) -> dict[str, Found]:
-    """Return what was found in each file; name those that cannot be read, and refuse them unless they are skipped."""
-    pairs = list(zip(rows, made, strict=True))
-    found = {row.file: one for row, one in pairs if isinstance(one, Found)}
-    where = [(row.where + f", {row.file}" * (not row.where.endswith(row.file)), one) for row, one in pairs]
-    bad = [f"{place} ({why})" for place, why in where if isinstance(why, str)]
+    """Return the readable files; a ValueError names the others, unless they are skipped with a note."""
+    found = {row.file: one for row, one in zip(rows, made, strict=True) if isinstance(one, Found)}
+    bad = [
+        f"{row.where}{'' if row.where.endswith(row.file) else f', {row.file}'} ({why})"
+        for row, why in zip(rows, made, strict=True)
+        if isinstance(why, str)
+    ]
     message = f"{len(bad)} of {len(rows)} pictures cannot be read"
     if bad and not (skip and found):
         elsewhere = "" if found else "; if paths start from another folder, name it with --root"
@@ -167,17 +157,15 @@ def _copies(rows: Sequence[Row], found: Mapping[str, Found], size: int) -> list[
     for row in rows:
         groups.setdefault(found[row.file].small, []).append(row)
     if len(groups) == 1:
-        return [
-            f"all {len(rows):,} pictures are alike at side {size}: there is nothing to learn, and chance ranks them"
-        ]
-    kinds: dict[bool, list[str]] = {True: [], False: []}
-    for same in groups.values():
-        if len(same) > 1:
-            apart = len({row.names for row in same}) > 1
-            first, other = same[0], next(row for row in same[1:] if not apart or row.names != same[0].names)
-            kinds[apart].append(" and ".join(f"{row.file} ({row.names[-1]}, {row.part})" for row in (first, other)))
-    texts = {True: "are the same in several classes", False: "are in one class more than once, so a copy finds a copy"}
-    return [f"{len(kinds[apart]):,} pictures {texts[apart]}: {some(kinds[apart])}" for apart in texts if kinds[apart]]
+        return [f"all {len(rows):,} pictures are alike at side {size}: the network can learn nothing from them"]
+    across, within = list[str](), list[str]()
+    for first, *others in groups.values():
+        other = next((row for row in others if row.names != first.names), others[0] if others else None)
+        if other is not None:
+            pair = " and ".join(f"{row.file} ({row.names[-1]}, {row.part})" for row in (first, other))
+            (within if other.names == first.names else across).append(pair)
+    kinds = {"are the same in several classes": across, "are in one class more than once": within}
+    return [f"{len(pairs):,} pictures {text}: {some(pairs)}" for text, pairs in kinds.items() if pairs]
 
 
 def _without_single(rows: list[Row], levels: Sequence[str], skip: bool, notes: list[str]) -> list[Row]:

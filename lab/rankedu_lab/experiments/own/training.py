@@ -1,13 +1,13 @@
 """Train on pictures of your own, in a folder for the settings, the checkpoint and, at the end, all results."""
 
 import csv
-import io
 import json
+import os
 import shutil
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,22 +15,24 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from filelock import FileLock, Timeout
 from torch import Tensor
+from torch.nn.functional import normalize
 
 from rankedu.checks import check_count, check_number
 from rankedu.files import written
 from rankedu_lab.datasets.cache import cached_arrays
 from rankedu_lab.experiments._experiment import start_note
-from rankedu_lab.experiments.own.evaluation import baselines, card, collapsed, curves, per_query, queries, table
+from rankedu_lab.experiments.own.card import card
+from rankedu_lab.experiments.own.evaluation import baselines, collapsed, per_query, queries, table
 from rankedu_lab.experiments.own.reading import OwnPictures, Read
 from rankedu_lab.methods import find_method, make_loss, parse_settings
 from rankedu_lab.models.build import build, weights_hash
 from rankedu_lab.models.resnet import RESNETS
 from rankedu_lab.runs.results import write_json
-from rankedu_lab.training import History, Recipe, pick_device
+from rankedu_lab.training import Recipe, pick_device
 from rankedu_lab.training import train as train_by
+from rankedu_lab.training.checkpoints import write_packed
 from rankedu_lab.training.retrieval import embed
 
 #: A loss of classes, one that the book advises to begin with, and one of a hierarchy, where none is given.
@@ -40,19 +42,14 @@ SETTINGS: dict[str, Any] = {
     "loss": None,
     "settings": "",
     "model": "convnet_wide",
-    "weights": None,
-    "pretrained": False,
-    "frozen": False,
-    "size": None,
-    "dim": None,
+    **dict.fromkeys(("weights", "size", "dim", "lr")),
+    **dict.fromkeys(("pretrained", "frozen", "mirror"), False),
     "steps": 300,
     "batch_size": 128,
     "per_class": 4,
-    "lr": None,
-    "mirror": False,
     "seed": 0,
 }
-#: So many steps are lost by Ctrl-C at most.
+#: The largest number of steps that Ctrl-C loses.
 CHECKPOINT = 10
 #: The file that claims a folder for one run.
 LOCK = "run.lock"
@@ -66,7 +63,9 @@ def claimed(folder: Path, source: Path) -> Iterator[None]:
         raise ValueError(f"out must not be in {source}, got {folder} ({message})")
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"out must be a folder, got the file {folder} (name another with --out)")
-    _check_free(folder)
+    held = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if held and held.isdisjoint({"run.json", LOCK}):
+        raise ValueError(f"{folder} holds other files, and nothing is overwritten (name another folder with --out)")
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / LOCK)
     try:
@@ -80,12 +79,6 @@ def claimed(folder: Path, source: Path) -> Iterator[None]:
         (folder / LOCK).unlink(missing_ok=True)
         if not any(folder.iterdir()):
             folder.rmdir()
-
-
-def _check_free(folder: Path) -> None:
-    """Raise ValueError for a folder of files that are of no run."""
-    if folder.exists() and {"run.json", LOCK}.isdisjoint(held := {path.name for path in folder.iterdir()}) and held:
-        raise ValueError(f"{folder} holds other files, and nothing is overwritten (name another folder with --out)")
 
 
 def settled(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,7 +130,7 @@ def train(
     command : str
         What was typed, for the card.
     progress : bool
-        Say how long it will take, and show a bar.
+        Show bars, and print a warning of embeddings that are alike.
     **given
         Of `SETTINGS`.
 
@@ -148,19 +141,36 @@ def train(
     """
     chosen, on = _fitted(settled(given), data), pick_device(device)
     net, start = _network(chosen)
-    fit, test = (OwnPictures(data, side, mirror=chosen["mirror"]) for side in ("train", "test"))
+    sides = fit, test = [OwnPictures(data, side, mirror=chosen["mirror"]) for side in ("train", "test")]
     loss = make_loss(chosen["loss"], dim=chosen["dim"], labels=fit.labels, **chosen["settings"]).to(on)
     if _begun(folder, {"data": data.digest, "start": start, **chosen}):
         return None
     few = int((fit.labels[:, -1].unique(return_counts=True)[1] < chosen["per_class"]).sum())
     notes = [*data.notes, *start_note(net, chosen)]
     notes += [f"{few} training classes have fewer than {chosen['per_class']} pictures and train nothing"] * bool(few)
-    net = net.to(on)
-    trained, inputs, made = _before(net, (fit, test), chosen, f"{data.digest[:16]}-{start}")
+    net, simple = net.to(on), baselines(fit, test)
+    trained, inputs = net, list[Any](sides)
+    if chosen["frozen"]:
+        trained, inputs = net.embed, _features(net, sides, f"{data.digest[:16]}-{start}")
+        made = {"frozen features": inputs[1].features, **simple}
+    else:
+        began = "untrained network" if net.pretrained == "random" else "network at first"
+        made = {began: embed(net, test).cpu(), **simple}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        history = _trained(trained, inputs, loss, chosen, folder / "state", progress)
-        made["trained"] = F.normalize(embed(trained, inputs[1]).cpu(), dim=1)
+        history = train_by(
+            trained,
+            inputs[0],
+            loss,
+            **{name: chosen[name] for name in ("steps", "batch_size", "per_class", "lr", "seed")},
+            recipe=Recipe(head_lr=10.0 if chosen["pretrained"] and not chosen["frozen"] else 1.0),
+            test=inputs[1],
+            evaluate_every=max(1, chosen["steps"] // 10),
+            folder=folder / "state",
+            checkpoint_every=CHECKPOINT,
+            progress=progress,
+        )
+        made["trained"] = normalize(embed(trained, inputs[1]).cpu(), dim=1)
         values = {name: per_query(embeddings, test.labels, data.levels) for name, embeddings in made.items()}
     notes += dict.fromkeys(str(warning.message).partition(" (")[0] for warning in caught)  # there is Python in brackets
     notes += (alike := collapsed(made))
@@ -170,33 +180,20 @@ def train(
         notes.append(f"stopped after step {', '.join(map(str, history.interrupted))}, and taken up again")
     rows = table(values, test.labels[:, -1])
     _write(folder, data, test, made["trained"], values["trained"])
-    _packed(folder / "model.pt", lambda file: torch.save(net.cpu().state_dict(), file))
-    curves(history, folder / "curves.png")
+    write_packed(folder / "model.pt", lambda file: torch.save(net.cpu().state_dict(), file))
     text = card(data, test, chosen, net, loss.loss, history, rows, notes, folder, command)
     with written(folder / "card.md") as part:
         part.write_text(text, encoding="utf-8")
+    os.replace(folder / "state" / "log.csv", folder / "log.csv")
     shutil.rmtree(folder / "state")
     return rows
-
-
-def _before(
-    net: Any, inputs: tuple[Any, ...], chosen: Mapping[str, Any], key: str
-) -> tuple[Any, tuple[Any, ...], dict[str, Tensor]]:
-    """Return what is trained and on what, and the embeddings of the test before training."""
-    found = baselines(*inputs)
-    if chosen["frozen"]:
-        inputs = _features(net, inputs, key)
-        return net.embed, inputs, {"frozen features": inputs[1].features, **found}
-    began = "untrained network" if net.pretrained == "random" else "network at first"
-    return net, inputs, {began: embed(net, inputs[1]).cpu(), **found}
 
 
 def _network(chosen: Mapping[str, Any]) -> tuple[Any, str]:
     """Make the network and a hash of its first weights; ValueError for weights that are not there."""
     torch.manual_seed(chosen["seed"])
-    net: Any = build(
-        chosen["model"], in_channels=3, **{name: chosen[name] for name in ("dim", "pretrained", "weights")}
-    )
+    starting = {name: chosen[name] for name in ("dim", "pretrained", "weights")}
+    net: Any = build(chosen["model"], in_channels=3, **starting)
     if chosen["frozen"] and net.pretrained == "random":
         raise ValueError("frozen must go with a network that knows something (give --weights FILE, or --pretrained)")
     if chosen["pretrained"] and net.pretrained == "random":
@@ -208,9 +205,8 @@ def _network(chosen: Mapping[str, Any]) -> tuple[Any, str]:
 
 
 def _begun(folder: Path, known: Mapping[str, Any]) -> bool:
-    """Write the settings of the run into a new folder, or compare them with those there; say whether it is done."""
+    """Write the settings of the run into a new folder, or compare them with those there; return whether it is done."""
     path = folder / "run.json"
-    _check_free(folder)
     if not path.is_file():
         write_json(path, known)
     then = json.loads(path.read_text(encoding="utf-8"))
@@ -221,23 +217,7 @@ def _begun(folder: Path, known: Mapping[str, Any]) -> bool:
     return (folder / "card.md").is_file()
 
 
-def _trained(trained: Any, inputs: Any, loss: Any, chosen: Mapping[str, Any], state: Path, progress: bool) -> History:
-    """Train, from a checkpoint if there is one."""
-    return train_by(
-        trained,
-        inputs[0],
-        loss,
-        **{name: chosen[name] for name in ("steps", "batch_size", "per_class", "lr", "seed")},
-        recipe=Recipe(head_lr=10.0 if chosen["pretrained"] and not chosen["frozen"] else 1.0),
-        test=inputs[1],
-        evaluate_every=max(1, chosen["steps"] // 10),
-        folder=state,
-        checkpoint_every=CHECKPOINT,
-        progress=progress,
-    )
-
-
-def _features(net: Any, sides: tuple[OwnPictures, ...], key: str) -> tuple[Any, ...]:
+def _features(net: Any, sides: Sequence[OwnPictures], key: str) -> list[Any]:
     """Compute the backbone's features of each side, (n, f), once for all runs that start from it."""
     kept = cached_arrays(
         f"features-{key}.npz", lambda: {side.split: embed(net.features, side).cpu().numpy() for side in sides}
@@ -247,27 +227,19 @@ def _features(net: Any, sides: tuple[OwnPictures, ...], key: str) -> tuple[Any, 
         values = torch.from_numpy(kept[side.split])
         return SimpleNamespace(labels=side.labels, features=values, load=lambda index, generator=None: values[index])
 
-    return tuple(map(of, sides))
-
-
-def _packed(path: Path, save: Callable[[Any], None]) -> None:
-    """Write a file in one piece, because torch and NumPy do not say why they could not."""
-    save(packed := io.BytesIO())
-    with written(path) as part:
-        part.write_bytes(packed.getbuffer())
+    return [*map(of, sides)]
 
 
 def _write(folder: Path, data: Read, test: OwnPictures, embeddings: Tensor, values: Mapping[str, Tensor]) -> None:
     """Write embeddings and labels of the test, as `rankedu evaluate` reads them, and its queries."""
-    _packed(folder / "embeddings.npy", lambda file: np.save(file, embeddings.numpy()))
-    words, numbers = [row.names for row in test.rows], zip(*values.values(), strict=True)
-    whole = [
-        [row.file, *row.names, *(f"{value:.4f}" for value in line)]
-        for row, line in zip(test.rows, numbers, strict=True)
-    ]
+    write_packed(folder / "embeddings.npy", lambda file: np.save(file, embeddings.numpy()))
+    cells = [[f"{value:.4f}" for value in line] for line in zip(*values.values(), strict=True)]
     tables: dict[str, list[Sequence[str]]] = {
-        "labels.csv": [data.levels, *words],
-        "queries.csv": [("path", *data.levels, *values), *whole],
+        "labels.csv": [data.levels, *(row.names for row in test.rows)],
+        "queries.csv": [
+            ("path", *data.levels, *values),
+            *((row.file, *row.names, *line) for row, line in zip(test.rows, cells, strict=True)),
+        ],
     }
     for name, lines in tables.items():
         with written(folder / name) as part, part.open("w", newline="", encoding="utf-8") as text:

@@ -14,13 +14,17 @@
     document.querySelectorAll(wide).forEach((element) => sizes.observe(element));
   });
 
+  // Pictures below the window come once the page is at rest, because a browser may print without waiting for them.
+  const fetchPictures = () => [...document.images].forEach((image) => (image.loading = "eager"));
+  if (!navigator.connection?.saveData) window.addEventListener("load", () => setTimeout(fetchPictures, 1000));
+
   // Paper is white, whatever the screen was.
   const root = document.documentElement;
   let kept = null;
   window.addEventListener("beforeprint", () => {
     kept = root.dataset.theme;
     root.dataset.theme = "light";
-    for (const image of document.images) image.loading = "eager"; // what was not reached yet is printed too
+    fetchPictures(); // what was not reached yet is printed too
   });
   window.addEventListener("afterprint", () => {
     root.dataset.theme = kept;

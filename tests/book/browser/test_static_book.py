@@ -116,6 +116,7 @@ def test_what_scrolls_is_reached_by_keys_when_the_page_is_slow_to_have_its_width
 def test_on_paper_there_is_the_text_and_nothing_to_press(reader):
     """Folds are opened, sliders and navigation are gone, dark becomes light, and all of it comes back."""
     page, theme = reader(CHAPTER, color_scheme="dark"), "document.documentElement.dataset.theme"
+    walk.until(page, "[...document.images].every((image) => image.naturalWidth)")  # without having been scrolled to
     page.emulate_media(media="print")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     gone = ".play-here .bd-sidebar-primary .bd-sidebar-secondary .prev-next-area .copybtn .prediction"
@@ -123,6 +124,7 @@ def test_on_paper_there_is_the_text_and_nothing_to_press(reader):
     solution = page.locator(".solution.dropdown p, .admonition.dropdown p:not(.admonition-title)").first
     assert solution.is_visible()
     assert page.locator(".admonition.reveal:visible").count() == page.locator(".admonition.reveal").count() >= 2
+    assert page.locator(".solution:visible").count() == page.locator(".solution").count() > 3
     assert page.evaluate("Promise.all([...document.images].map((image) => image.decode())).then(() => true)")
     assert page.locator("figure.play img").first.is_visible()
     assert page.evaluate(theme) == "light"

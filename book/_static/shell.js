@@ -92,8 +92,9 @@
   new IntersectionObserver(([top]) => document.body.classList.toggle("scrolled", !top.isIntersecting)).observe(
     document.querySelector(".sbt-scroll-pixel-helper"));
 
-  // Code can be copied; what a cell printed is not to be.
+  // Code can be copied; what a cell printed is not to be, and what becomes an editor has no button in it.
   for (const code of all("div:not(.output) > div.highlight > pre")) {
+    if (code.closest("[data-exercise] .tag_exercise")) continue;
     const button = element("button", { type: "button", className: "copybtn", textContent: "Copy", ariaLabel: "Copy this code" });
     button.addEventListener("click", async () => {
       const text = code.cloneNode(true);

@@ -125,6 +125,7 @@ def test_on_paper_there_is_the_text_and_nothing_to_press(reader):
     assert solution.is_visible()
     assert page.locator(".admonition.reveal:visible").count() == page.locator(".admonition.reveal").count() >= 2
     assert page.locator(".solution:visible").count() == page.locator(".solution").count() > 3
+    assert not [box for box in page.locator(".code-box textarea").all() if "Copy" in box.input_value()]
     assert page.evaluate("Promise.all([...document.images].map((image) => image.decode())).then(() => true)")
     assert page.locator("figure.play img").first.is_visible()
     assert page.evaluate(theme) == "light"

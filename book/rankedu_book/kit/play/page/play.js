@@ -16,7 +16,7 @@
 
   /* Put an editor with its buttons in the place of a program. */
   function furnish(box, program, name) {
-    const starter = (program.querySelector("pre") ?? program).textContent.trim(); // without the button that copies it
+    const starter = program.textContent.trim();
     const key = `play:${page}:${name || editors.length}`;
     const code = element("textarea", { spellcheck: false, autocapitalize: "off", value: storage.read(key) ?? starter });
     code.ariaLabel = name ? "Your code" : "Inputs";

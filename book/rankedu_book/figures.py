@@ -62,7 +62,7 @@ FIGURES = {
         ({},),
     ),
     "look-ahead": About(
-        "**Slide λ**, and see which items B and E pass on the way. Drag an item to change its score.",
+        "**Slide λ**, the length of a step that raises B and E. Which items do they pass? You can drag an item, too.",
         "Five scores. Two of them, B and E, rise along an arrow, and E passes D. Below, the loss falls by a stair "
         "where it does. Its mean over the arrow is the interpolation. D and E have a gradient.",
         ({},),

@@ -20,7 +20,7 @@ rankedu.figures.bins = ({ el, model, ranks, ui }) => {
     const all = ranks.soft_histogram(at(score), bins), among = ranks.soft_histogram(at(score).filter((_, i) => RELEVANT[i]), bins);
     const count = ui.scale([0, Math.max(2.5, ...all)], [126, 22]);
     const own = ranks.soft_histogram([score], bins), wide = (x(1) - x(-1)) / bins, half = Math.max(1, 0.42 * wide);
-    const marks = [ui.tag("text", { x: 34, y: 12, class: "soft" }, "items counted in each bin")];
+    const marks = [ui.tag("text", { x: 34, y: 12, class: "soft" }, "items in each bin"), ui.key(width - 78, 12)];
     all.forEach((counted, centre) => {
       const middle = x(1 - (2 * centre) / bins), [left, right] = [Math.max(middle - half, x(-1)), Math.min(middle + half, x(1))];
       const bar = (low, high, kind) => high > low && marks.push(ui.tag("rect", { x: left, y: count(high), width: right - left, height: count(low) - count(high), class: kind }));

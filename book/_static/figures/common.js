@@ -28,6 +28,11 @@ rankedu.ui = (() => {
     (relevant ? tag("circle", { cx: x, cy: y, r, class: "yes" }) : tag("rect", { x: x - 0.88 * r, y: y - 0.88 * r, width: 1.76 * r, height: 1.76 * r, class: "no" })) +
     tag("text", { x, y: y + 5, "text-anchor": "middle", class: relevant ? "on" : "no" }, name);
 
+  /** What a disc and a square mean, in 154 pixels around `x`. */
+  const key = (x, y) =>
+    tag("circle", { cx: x - 72, cy: y - 4, r: 5, class: "yes" }) + tag("text", { x: x - 63, y, class: "soft" }, "relevant") +
+    tag("rect", { x: x + 1, y: y - 8.5, width: 9, height: 9, class: "no" }) + tag("text", { x: x + 15, y, class: "soft" }, "irrelevant");
+
   /** An arrow from one point to another; `kind` is the class of its line. */
   function arrow(x1, y1, x2, y2, kind = "", head = 6) {
     const far = Math.hypot(x2 - x1, y2 - y1);
@@ -300,7 +305,7 @@ rankedu.ui = (() => {
         const held = (i) => handles[i].node === document.activeElement; // it lies on top
         const marks = [
           tag("text", { x: 0, y: y - 24, class: "soft" }, "low score"), tag("text", { x: width, y: y - 24, class: "soft", "text-anchor": "end" }, "high score"),
-          tag("line", { x1: 0, x2: width, y1: y, y2: y, class: "axis" }),
+          key(width / 2, y - 24), tag("line", { x1: 0, x2: width, y1: y, y2: y, class: "axis" }),
           ...[...handles.keys()].sort((i, j) => held(i) - held(j)).map((i) => item(axis(state.scores[i]), y, relevant[i], size > 12 ? names[i] : "", size)),
         ];
         handles.forEach((one, i) => one.at(axis(state.scores[i]), y, `Item ${names[i]}`, `score ${number(state.scores[i])}, ${says(i)}`, state.scores[i], low, high));
@@ -367,7 +372,7 @@ rankedu.ui = (() => {
     });
   }
 
-  return { figure, tag, scale, number, slopes, item, arrow, apart, pushes, element, clamp, still, inSight, start };
+  return { figure, tag, scale, number, slopes, item, key, arrow, apart, pushes, element, clamp, still, inSight, start };
 })();
 
 if (document.querySelector("figure.play")) {

@@ -22,7 +22,7 @@ rankedu.figures["cross-entropy"] = ({ el, model, ranks, ui }) => {
     const [first, best] = [entropy(MODELS.A), ranks.average_precision(MODELS.A, RELEVANT)];
     const [line, axis] = list(width, 44, (i) => `rank ${places[i]}, cross entropy moves it by ${ui.number(down[i])}, AP by ${gained[i]} places`);
     const zero = [
-      ui.tag("line", { x1: axis(0), x2: axis(0), y1: 24, y2: 66, class: "line dashed" }), ui.tag("text", { x: axis(0), y: 18, "text-anchor": "middle", class: "soft" }, "0"),
+      ui.tag("line", { x1: axis(0), x2: axis(0), y1: 26, y2: 66, class: "line dashed" }), ui.tag("text", { x: axis(0) - 10, y: 36, "text-anchor": "middle", class: "soft" }, "0"),
     ];
     const [below, high] = ui.pushes(width, 44, axis, {
       scores, places, names: NAMES, relevant: RELEVANT, says: signed, tall: 64,

@@ -33,7 +33,7 @@ rankedu.figures["look-ahead"] = ({ el, model, ranks, ui }) => {
     const tip = across(lam);
     const marks = [
       ui.tag("text", { x: 0, y: 14, class: "soft" }, "rank now → at λ"),
-      ui.tag("text", { x: width, y: 14, class: "soft", "text-anchor": "end" }, "scores on the way"),
+      ui.tag("text", { x: width, y: 14, class: "soft", "text-anchor": "end" }, "scores after a step"),
       ui.tag("rect", { x: LEFT, y: TOP - 8, width: tip - LEFT, height: BEST - TOP + 8, class: "area" }),
       ui.tag("line", { x1: LEFT, x2: LEFT, y1: TOP - 8, y2: BEST, class: "axis" }), ui.tag("line", { x1: LEFT, x2: across(FAR), y1: BEST, y2: BEST, class: "axis" }),
       ui.arrow(LEFT, LAMBDA, tip, LAMBDA),

@@ -48,7 +48,7 @@ rankedu.figures.surrogates = ({ el, model, ranks, ui }) => {
     const [line, axis] = list(width, 44, (i) => `rank ${places[i]}, ${rows.map(({ title, steps }) => `${title} ${ui.number(steps[i])}`).join(", ")}`);
     const [below, high] = ui.pushes(width, 44, axis, { scores, places, names: NAMES, relevant: RELEVANT, rows, tall: width > 560 ? 48 : 32 });
     picture.draw(width, line + below, "Six items, and what each method does to them", high);
-    return `Items that are pushed: ${METHODS.map(([title], k) => `${title} ${moved[k]}`).join(", ")}.`;
+    return `Pushed: ${METHODS.map(([title], k) => `${title} ${moved[k]}`).join(", ")}. Each row has its own scale.`;
   }
 
   const play = ui.figure({ el, model, name: "surrogates", start, draw });

@@ -10,65 +10,23 @@ metric. A preset without a band has not been measured yet: the job prints the li
 
 import argparse
 import os
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import papermill
 import yaml
+from papermill.exceptions import PapermillExecutionError
 
-from rankedu_lab.runs.folders import find_lab, find_labs, read_preset
-from rankedu_lab.runs.parameters import read_parameters
+from rankedu_lab.runs import load_result, plan
 from rankedu_lab.runs.records import flatten
-from rankedu_lab.runs.results import load_result
+from rankedu_lab.runs.results import RESULT_FOLDER
 from rankedu_lab.training import pick_device
 
 #: Metrics of these names say how long something took, and are not compared.
 TIMES = ("seconds", "share")
 #: A proposed band is as wide as this part of the metric on both sides.
 WIDTH = 0.1
-
-
-def run(lab: str, preset: str, device: str, out: Path, timeout: int) -> Path:
-    """Execute the notebook of a lab and return the path of its result.
-
-    Parameters
-    ----------
-    lab, preset : str
-        Names of both.
-    device : str
-        ``"cpu"`` or ``"cuda"``; papermill overrides the preset's.
-    out : Path
-        Folder for the executed notebook and its results; made if missing.
-    timeout : int
-        Seconds that a cell may take.
-
-    Returns
-    -------
-    Path
-        The `result.json` of this run.
-
-    Raises
-    ------
-    ValueError
-        If lab, preset or device do not exist.
-    subprocess.CalledProcessError
-        If the notebook fails. What had run of it is kept.
-    """
-    pick_device(device)
-    notebook = find_lab(lab, find_labs())
-    declared = read_parameters(notebook)
-    read_preset(preset, lab, notebook.parent, declared)
-    out.mkdir(parents=True, exist_ok=True)
-    target = out / f"{lab}-{preset}.ipynb"
-    given = ["-f", str(notebook.parent / "presets" / f"{preset}.yaml")]
-    given += ["-p", "device", device] if "device" in declared else ["-y", f"devices: [{device}]"]
-    before = set(out.glob(f"{target.stem}*/result.json"))
-    command = [sys.executable, "-m", "papermill", str(notebook), str(target), *given, "--no-progress-bar"]
-    inherited = {name: value for name, value in os.environ.items() if name != "RANKEDU_RESULT_FOLDER"}
-    subprocess.run([*command, "--execution-timeout", str(timeout)], check=True, env=inherited)
-    [result] = set(out.glob(f"{target.stem}*/result.json")) - before
-    return result
 
 
 def outside(metrics: Mapping[str, float], band: Mapping[str, list[float]]) -> list[str]:
@@ -96,7 +54,7 @@ def proposed(metrics: Mapping[str, float]) -> str:
 
 
 def main() -> int:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("lab", help="name of the lab, such as retrieval")
     parser.add_argument("--preset", required=True, help="name of the preset, such as glyphs_gpu_small")
@@ -104,16 +62,28 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("gpu-job"), help="folder for notebook and results")
     parser.add_argument("--timeout", type=int, default=36_000, help="seconds that a cell may take")
     asked = parser.parse_args()
+    folder = asked.out.resolve() / f"{asked.lab}-{asked.preset}"
+    os.environ[RESULT_FOLDER] = str(folder)  # the kernel has it, too
     try:
-        path = run(asked.lab, asked.preset, asked.device, asked.out, asked.timeout)
-    except (ValueError, subprocess.CalledProcessError) as error:
+        pick_device(asked.device)
+        run = plan(asked.lab, preset=asked.preset)
+        device = {"device": asked.device} if "device" in run.parameters else {"devices": [asked.device]}
+        folder.mkdir(parents=True, exist_ok=True)
+        papermill.execute_notebook(
+            str(run.source),
+            f"{folder}.ipynb",
+            parameters={**run.parameters, **device},
+            progress_bar=False,
+            execution_timeout=asked.timeout,
+        )
+    except (ValueError, PapermillExecutionError) as error:
         print(f"gpu_job: {error}", file=sys.stderr)
         return 2
-    result = load_result(path)
+    result = load_result(folder / "result.json")
     metrics = {name: value for name, value in flatten(result["metrics"]).items() if value is not None}
     machine = ", ".join(f"{name} {value}" for name, value in result["machine"].items())
-    print(f"{path}\n{machine}", *(f"{name}: {value:.4g}" for name, value in metrics.items()), sep="\n")
-    band = find_labs() / "presets" / "bands" / f"{asked.preset}.yaml"
+    print(f"{folder}\n{machine}", *(f"{name}: {value:.4g}" for name, value in metrics.items()), sep="\n")
+    band = run.source.parent / "presets" / "bands" / f"{asked.preset}.yaml"
     if not band.exists():
         print(f"{asked.preset} has no band yet. Look at the numbers, and commit {band.name}:\n{proposed(metrics)}")
         return 1

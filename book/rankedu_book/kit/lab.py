@@ -13,10 +13,8 @@ from matplotlib.figure import Figure
 from rankedu_book.kit import style
 from rankedu_book.kit.figures import show
 from rankedu_book.kit.predict import predict
-from rankedu_lab.runs.folders import find_lab, find_labs
-from rankedu_lab.runs.parameters import check_parameters, declared_in, read_parameters
-from rankedu_lab.runs.places import choose_folder
-from rankedu_lab.runs.results import save_result
+from rankedu_lab.runs.parameters import check_parameters, declared_in, find_lab, find_labs, read_parameters
+from rankedu_lab.runs.results import choose_folder, save_result
 from rankedu_lab.runs.runner import check_names
 
 __all__ = ["Lab", "begin", "predict"]

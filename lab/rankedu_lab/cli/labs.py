@@ -130,8 +130,7 @@ def search(
 def _about(lab: str, labs: Path | None) -> str:
     """Return the parameters of a lab, and the presets that fit it."""
     from rankedu_lab.runs import find_labs, list_presets, read_parameters
-    from rankedu_lab.runs.folders import find_lab
-    from rankedu_lab.runs.parameters import describe
+    from rankedu_lab.runs.parameters import describe, find_lab
 
     folder = find_labs(labs)
     declared = read_parameters(find_lab(lab, folder)).values()

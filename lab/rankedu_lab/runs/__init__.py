@@ -1,7 +1,6 @@
 """Labs: experiments as notebooks with parameters. Each run is checked, kept in a folder of its own, and done once."""
 
-from rankedu_lab.runs.folders import find_labs, list_labs, list_presets
-from rankedu_lab.runs.parameters import Parameter, read_parameters
+from rankedu_lab.runs.parameters import Parameter, find_labs, list_labs, list_presets, read_parameters
 from rankedu_lab.runs.records import Record, collect_runs, keep_runs
 from rankedu_lab.runs.results import load_result, save_result
 from rankedu_lab.runs.runner import LabError, Run, plan, run_lab

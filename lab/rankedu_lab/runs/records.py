@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
@@ -35,12 +35,18 @@ class Record:
     started: str  #: ISO 8601
     evidence: dict[str, Any] = field(default_factory=dict)  #: hashes of code and first weights, and the loss
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Lab and hash, of which a table has one line."""
+        return self.lab, self.run
+
 
 def collect_runs(*places: str | os.PathLike[str]) -> tuple[list[Record], list[str]]:
     """Read every finished run of some places, each once, in the order of lab and hash.
 
     A place is a table, a file of JSON lines that :func:`keep_runs` wrote, or a folder of runs, ``<lab>/<hash>/``.
-    The second value has a line for each run that is unfinished or damaged: where, and why.
+    The second value has a line for each run that is unfinished or damaged: where, and why. A damaged line of a table is
+    a ValueError.
     """
     records: dict[tuple[str, str], Record] = {}
     skipped = []
@@ -49,22 +55,18 @@ def collect_runs(*places: str | os.PathLike[str]) -> tuple[list[Record], list[st
             raise FileNotFoundError(
                 f"runs must be a folder of runs, or a table of them, there is none at {place} (make some: rankedu run)"
             )
-        for where, found in _of_table(place) if place.is_file() else _below(place):
-            if isinstance(found, Record):
-                records.setdefault((found.lab, found.run), found)
-            else:
-                skipped.append(f"{where}: {_reason(found)}")
+        if place.is_file():
+            found = read_table(place)
+        else:
+            found = []
+            for folder in sorted({path.parent for path in place.glob("*/*/*.json")}):
+                try:
+                    found.append(_of_folder(folder))
+                except (OSError, ValueError, KeyError, TypeError) as error:
+                    skipped.append(f"{folder}: {error}")
+        for record in found:
+            records.setdefault(record.key, record)
     return [records[key] for key in sorted(records)], skipped
-
-
-def _below(folder: Path) -> Iterator[tuple[Path, Record | Exception]]:
-    """Read the runs of a folder."""
-    for path in sorted(folder.glob("*/*")):
-        if any((path / name).exists() for name in ("manifest.json", "result.json")):
-            try:
-                yield path, _of_folder(path)
-            except (OSError, ValueError, KeyError, TypeError) as error:
-                yield path, error
 
 
 def _of_folder(folder: Path) -> Record:
@@ -86,31 +88,6 @@ def _of_folder(folder: Path) -> Record:
     )
 
 
-def _of_table(table: Path) -> Iterator[tuple[str, Record | Exception]]:
-    """Read each line of a table: its place, and its record or the error."""
-    seen = set()
-    for number, line in enumerate(table.read_bytes().splitlines(), 1):
-        where = f"{table}, line {number}"
-        try:
-            record = Record(**json.loads(line.decode()))
-            if not (isinstance(record.parameters, dict) and isinstance(record.metrics, dict)):
-                raise ValueError("parameters and metrics must be objects")
-            if (record.lab, record.run) in seen:
-                raise ValueError(f"{record.lab}/{record.run} has a line before")
-            seen.add((record.lab, record.run))
-            yield where, record
-        except (ValueError, TypeError) as error:
-            yield where, error
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, FileNotFoundError):
-        return f"no {Path(error.filename).name}"
-    if isinstance(error, json.JSONDecodeError):
-        return f"no JSON, {error.msg} at character {error.pos}"
-    return f"no {error}" if isinstance(error, KeyError) else str(error)
-
-
 def _last_part(value: Any) -> Any:
     """Return a parameter's value; of a path only the last part."""
     if isinstance(value, str) and (PurePosixPath(value).is_absolute() or PureWindowsPath(value).is_absolute()):
@@ -130,6 +107,17 @@ def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float | N
     return flat
 
 
+def read_table(table: Path) -> list[Record]:
+    """Read the lines of a table; ValueError names a damaged one."""
+    records = []
+    for number, line in enumerate(table.read_text(encoding="utf-8").removesuffix("\n").split("\n"), 1):
+        try:
+            records.append(Record(**json.loads(line)))
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"{table}, line {number} is no record: {error} (fix or remove the line)") from None
+    return records
+
+
 def keep_runs(records: Iterable[Record], table: str | os.PathLike[str]) -> list[Record]:
     """Write records to a table, each as a line that replaces the one of the same lab and hash; return the new ones.
 
@@ -142,20 +130,16 @@ def keep_runs(records: Iterable[Record], table: str | os.PathLike[str]) -> list[
     lock = table.parent / ".locks" / f"{table.name}.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     with needed("filelock", "tables are kept under a lock").FileLock(lock, poll_interval=0.1):
-        there, damaged = collect_runs(table) if table.exists() else ([], [])
-        if damaged:
-            raise ValueError(f"table must be whole to be written anew, got {damaged[0]} (fix or remove the line)")
-        kept = {(record.lab, record.run): record for record in there}
-        changed = [record for record in records if kept.get((record.lab, record.run)) != record]
+        kept = {record.key: record for record in (read_table(table) if table.exists() else [])}
+        changed = [record for record in records if kept.get(record.key) != record]
         if changed:
-            kept |= {(record.lab, record.run): record for record in changed}
+            kept |= {record.key: record for record in changed}
             with written(table) as part:
                 part.write_bytes(b"".join(_line(kept[key]) for key in sorted(kept)))
     return changed
 
 
 def _line(record: Record) -> bytes:
-    """Write a record as a line of a table."""
     content = {name: value for name, value in asdict(record).items() if value or name != "evidence"}
     return json.dumps(content, ensure_ascii=False, allow_nan=False).encode() + b"\n"
 
@@ -169,11 +153,8 @@ def plain(value: Any) -> str:
 
 def chosen(records: Iterable[Record], wanted: Mapping[str, Any]) -> list[Record]:
     """Return the runs whose parameters have some values, which may be given as texts."""
-    return [
-        record
-        for record in records
-        if all(name in record.parameters and _same(record.parameters[name], value) for name, value in wanted.items())
-    ]
+    named = [record for record in records if wanted.keys() <= record.parameters.keys()]
+    return [r for r in named if all(_same(r.parameters[name], value) for name, value in wanted.items())]
 
 
 def _same(value: Any, wanted: Any) -> bool:

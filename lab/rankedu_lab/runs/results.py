@@ -1,17 +1,35 @@
-"""What a lab leaves behind: one `result.json`, checked and written whole or not at all."""
+"""What a lab leaves behind: one `result.json`, checked and written whole or not at all, in a folder of its own."""
 
 import json
-import math
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from rankedu.files import written
 
-#: Environment variable with the folder that results go to, instead of the current one.
+#: Environment variable with the folder that results go to.
 RESULT_FOLDER = "RANKEDU_RESULT_FOLDER"
+_OBJECT = {"type": "object"}
+_METRICS = {"anyOf": [{"type": ["number", "null"]}, {"$ref": "#/properties/metrics"}]}
+_ROW = {"type": "object", "additionalProperties": {"type": ["number", "string", "boolean", "null"]}}
+#: A result as JSON Schema: metrics are numbers, or nested objects of numbers; `machine` is added by `save_result`.
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["lab", "parameters", "metrics"],
+    "additionalProperties": False,
+    "properties": {
+        "lab": {"type": "string", "minLength": 1},
+        "parameters": _OBJECT,
+        "metrics": {"type": "object", "additionalProperties": _METRICS},
+        "rows": {"type": "array", "items": _ROW},
+        "notes": {"type": "string"},
+        "evidence": _OBJECT,
+        "machine": _OBJECT,
+    },
+}
 
 
 def save_result(result: Mapping[str, Any], *, folder: str | os.PathLike[str] | None = None) -> Path:
@@ -27,101 +45,54 @@ def save_result(result: Mapping[str, Any], *, folder: str | os.PathLike[str] | N
     ...     load_result(path)["metrics"]
     {'error': 0.5}
     """
-    plain = _plain({"machine": machine(), **result})
-    check_result(plain)
+    text = json.dumps({"machine": machine(), **result}, default=_plain)
+    checked = _checked(json.loads(text, parse_constant=lambda _: None))
     path = Path(folder or os.environ.get(RESULT_FOLDER) or ".") / "result.json"
-    write_json(path, plain)
+    write_json(path, checked)
     return path
+
+
+def _plain(value: Any) -> Any:
+    """Return a mapping, or a number of NumPy or torch, as JSON has it."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if getattr(value, "shape", None) == ():
+        return value.item()
+    raise TypeError(
+        f"result must hold numbers, strings, lists and mappings, got {value!r:.200}, {type(value).__name__} (use "
+        ".item() or .tolist())"
+    )
 
 
 def load_result(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a `result.json`; ValueError if it is not JSON, or not a result."""
+    return _checked(json.loads(Path(path).read_text(encoding="utf-8")))
+
+
+def _checked(result: Any) -> dict[str, Any]:
+    import jsonschema
+
     try:
-        result = json.loads(Path(path).read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path} must be JSON, got line {error.lineno}: {error.msg} (run the lab again)") from None
-    check_result(result)
+        jsonschema.validate(result, SCHEMA)
+    except jsonschema.ValidationError as error:
+        raise ValueError(f"result{error.json_path[1:]} is wrong: {error.message:.300}") from None
     return dict(result)
 
 
-def check_result(result: Any) -> None:
-    """Raise ValueError where a result, made of plain values, is not as `save_result` describes it."""
-    if not isinstance(result, dict):
-        raise ValueError(f"result must be an object, got {type(result).__name__}")
-    for key in ("lab", "parameters", "metrics"):
-        if key not in result:
-            raise ValueError(f"result must have key {key!r} ({_SCHEMA[key][0]}), got {', '.join(map(repr, result))}")
-    for key, value in result.items():
-        if key not in _SCHEMA:
-            raise ValueError(f"result must have the keys {', '.join(map(repr, _SCHEMA))} alone, got {key!r}")
-        expected, fits = _SCHEMA[key]
-        if not fits(value):
-            raise ValueError(f"result[{key!r}] must be {expected}, got {value!r:.200}")
-
-
-def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value))
-
-
-def _are_metrics(value: Any) -> bool:
-    return isinstance(value, dict) and all(_is_number(entry) or _are_metrics(entry) for entry in value.values())
-
-
-def _are_rows(value: Any) -> bool:
-    flat = (
-        isinstance(row, dict) and all(_is_number(v) or isinstance(v, str | bool) for v in row.values()) for row in value
-    )
-    return isinstance(value, list) and all(flat)
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-#: Key → the expected value in words, and a test of a value.
-_SCHEMA: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "lab": ("a string: the name of the lab", lambda value: isinstance(value, str) and bool(value)),
-    "parameters": ("an object: every parameter of the lab with its value", _is_object),
-    "metrics": ("an object of numbers or null, or of such objects", _are_metrics),
-    "rows": ("a list of flat objects, the rows of a table", _are_rows),
-    "notes": ("a string", lambda value: isinstance(value, str)),
-    "evidence": ("an object: by which code and start, and what was found of each query", _is_object),
-    "machine": ("an object: where it was measured; save_result() adds it", _is_object),
-}
-
-
-def _plain(result: Mapping[str, Any]) -> Any:
-    """Mappings, lists and numbers of any library as those of JSON; what is not finite as null."""
-
-    def other(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return dict(value)
-        if getattr(value, "shape", None) == () and callable(getattr(value, "item", None)):
-            return value.item()  # a number of NumPy's or torch's
-        raise TypeError(
-            f"result must hold numbers, strings, lists and mappings, got {value!r:.200}, {type(value).__name__} (use "
-            ".item() or .tolist())"
-        )
-
-    return json.loads(json.dumps(result, default=other), parse_constant=lambda _: None)
-
-
 def machine() -> dict[str, Any]:
-    """The device that was used, torch's threads, and the most memory of this process, and of its GPU, so far (MiB)."""
+    """Return the device that was used, torch's threads, and the most memory of this process and of its GPU (MiB)."""
     facts: dict[str, Any] = {"device": "CPU", "peak_memory_mib": _peak_memory()}
-    torch = sys.modules.get("torch")  # a lab that never imported it needs none
-    if torch is not None:
+    if torch := sys.modules.get("torch"):  # a lab that never imported it needs none
         facts["threads"] = torch.get_num_threads()
         used = {gpu: torch.cuda.max_memory_allocated(gpu) for gpu in range(torch.cuda.device_count())}
         if any(used.values()):  # a GPU that is there but was not used has measured nothing
             gpu = max(used, key=lambda number: used[number])
-            facts["device"] = torch.cuda.get_device_name(gpu)
-            facts["peak_gpu_memory_mib"] = round(used[gpu] / 2**20, 1)
+            facts |= {"device": torch.cuda.get_device_name(gpu), "peak_gpu_memory_mib": round(used[gpu] / 2**20, 1)}
     return facts
 
 
 def _peak_memory() -> float | None:
-    """The largest resident size of this process in MiB; None where the system does not say."""
+    """Return the largest resident size of this process in MiB; None where the system does not say."""
     try:
         import resource
     except ModuleNotFoundError:  # on Windows
@@ -134,3 +105,47 @@ def write_json(path: Path, value: Any) -> None:
     """Write a file whole or not at all."""
     with written(path) as part:
         part.write_text(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+# --- The folder of a run ----------------------------------------------------------------------------------------------
+
+
+def choose_folder(lab: str, parameters: Mapping[str, Any]) -> Path:
+    """Choose the folder of a run of a notebook, and make it if it is missing.
+
+    ``$RANKEDU_RESULT_FOLDER`` goes before all. The command `rankedu run` starts a lab in the folder of its run. Where
+    papermill writes `out/x.ipynb`, the folder is `out/x/`, and in JupyterLab it is `<lab>/` beside the notebook. A
+    folder that holds a result is left as it is, and `x-2`, `x-3` and so on are tried. A folder without a result belongs
+    to a run that was interrupted, which goes on there. The parameters fill the fields of ``out/{seed}.ipynb``.
+    """
+    if folder := os.environ.get(RESULT_FOLDER):
+        return Path(folder)
+    with suppress(OSError, ValueError, KeyError):
+        manifest = json.loads(Path("manifest.json").read_text(encoding="utf-8"))
+        if (manifest["lab"], manifest["status"]) == (lab, "running"):
+            return Path()
+    base = papermill_output(parameters) or Path(lab)
+    folders = (base.with_name(base.name + f"-{n}" * (n > 1)) for n in range(1, 100_000))
+    free = next(folder for folder in folders if not (folder / "result.json").exists())
+    free.mkdir(parents=True, exist_ok=True)
+    return free
+
+
+def papermill_output(parameters: Mapping[str, Any]) -> Path | None:
+    """Return the path of the executed notebook, less its ending, from the command line of the papermill above us.
+
+    papermill passes this path to a notebook only if it is asked to.
+    """
+    import psutil
+
+    with suppress(psutil.Error, OSError):
+        papermill = psutil.Process().parent()
+        words = papermill.cmdline() if papermill else []
+        books = [word for word in words if word.endswith(".ipynb") and "://" not in word]
+        if len(books) > 1 and any("papermill" in Path(word).with_suffix("").parts for word in words[:3]):
+            with suppress(KeyError, IndexError, ValueError):
+                books[1] = books[1].format(**parameters)
+            # While it runs, papermill itself is in the folder of `--cwd`, and the path counts from where it began.
+            start = os.environ.get("PWD", ".") if "--cwd" in words else papermill.cwd()
+            return Path(start, books[1]).with_suffix("")
+    return None

@@ -25,12 +25,16 @@ from typing import Any
 from rankedu import __version__
 from rankedu.extras import needed
 from rankedu_lab import CHECKOUT
-from rankedu_lab.runs.folders import find_lab, find_labs, read_preset
-from rankedu_lab.runs.parameters import check_parameters, parse_assignments, read_parameters
+from rankedu_lab.runs.parameters import (
+    check_parameters,
+    find_lab,
+    find_labs,
+    parse_assignments,
+    read_parameters,
+    read_preset,
+)
 from rankedu_lab.runs.results import load_result, write_json
 
-#: The package with a module for each lab.
-EXPERIMENTS = "rankedu_lab.experiments"
 #: Seconds that a run may take, and that a kernel may take to start.
 TIMEOUT, START_TIMEOUT = 3600.0, 60
 #: A second attempt may succeed after these; an error of the lab would come again.
@@ -38,14 +42,7 @@ HUNG = ("timed out", "lost its kernel")
 
 
 class LabError(RuntimeError):
-    """A lab failed or ran out of time; ``notebook`` is the path of the notebook as far as it ran."""
-
-    def __init__(self, message: str, notebook: Path) -> None:
-        super().__init__(message)
-        self.notebook = notebook
-
-    def __reduce__(self) -> tuple[type[LabError], tuple[str, Path]]:
-        return type(self), (str(self), self.notebook)  # so that it reaches the caller from another process
+    """A lab failed or ran out of time; the message names the notebook as far as it ran."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +57,15 @@ class Run:
     result: dict[str, Any] = field(default_factory=dict)  #: what the lab saved; empty before it has run
 
     @property
+    def runs(self) -> Path:
+        """The folder of all runs."""
+        return self.folder.parent.parent
+
+    def where(self) -> dict[str, Any]:
+        """Return the folders `labs` and `runs`, as :func:`plan` takes them."""
+        return {"labs": self.source.parent, "runs": self.runs}
+
+    @property
     def notebook(self) -> Path:
         """The executed notebook."""
         return self.folder / self.source.name
@@ -70,19 +76,14 @@ class Run:
             return dict(json.loads((self.folder / "manifest.json").read_text(encoding="utf-8")))
         return {}
 
-    def finished(self) -> dict[str, Any] | None:
-        """Read the result of a completed run; None if there is none, if it is damaged, or if other code made it."""
+    def finished(self) -> Run | None:
+        """Return the run with its result; None if it is not complete, if it is damaged, or if other code made it."""
         with suppress(OSError, ValueError):
             if self.manifest().get("status") == "completed":
                 result = load_result(self.folder / "result.json")
                 if result.get("evidence", {}).get("code", code_hash()) == code_hash():
-                    return result
+                    return replace(self, skipped=True, result=result)
         return None
-
-    def if_finished(self) -> Run:
-        """Return the run with its result, if it is finished."""
-        result = self.finished()
-        return self if result is None else replace(self, skipped=True, result=result)
 
     def state(self) -> str:
         """Return "done", "new", "running", or how the last attempt ended: "interrupted", "failed", …."""
@@ -107,7 +108,7 @@ def plan(
     folder = find_labs(labs)
     source = find_lab(lab, folder)
     declared = read_parameters(source)
-    given = dict(read_preset(preset, lab, folder, declared)) if preset else {}
+    given = read_preset(preset, lab, folder) if preset else {}
     given |= dict(parameters or {}) | parse_assignments(assignments, declared, lab=lab)
     values = check_parameters(given, declared, lab=lab)
     check_names(lab, values)
@@ -117,7 +118,7 @@ def plan(
 def check_names(lab: str, parameters: Mapping[str, Any]) -> None:
     """Let the module of a lab check the names of losses, data sets and networks; a reader's own lab has no module."""
     with suppress(ModuleNotFoundError):  # also where an extra is missing, which the lab itself says
-        getattr(importlib.import_module(f"{EXPERIMENTS}.{lab}"), "check", lambda _: None)(parameters)
+        getattr(importlib.import_module(f"rankedu_lab.experiments.{lab}"), "check", lambda _: None)(parameters)
 
 
 def fingerprint(source: Path, parameters: Mapping[str, Any]) -> str:
@@ -173,7 +174,7 @@ def is_locked(folder: Path) -> bool:
     try:
         with _lock(folder).acquire(blocking=False):
             return False
-    except needed("filelock", "labs need filelock").Timeout:
+    except TimeoutError:
         return True
 
 
@@ -192,18 +193,18 @@ def execute(
     """Execute a planned run, unless that has been done; one that hangs is started up to `attempts` times."""
     needed("papermill", "labs are run by papermill")
     with lock_run(run.folder):  # if another process has done it meanwhile, its result counts
-        result = None if force else run.finished()
-        if result is not None:
-            return replace(run, skipped=True, result=result)
+        if not force and (finished := run.finished()):
+            return finished
         run.folder.mkdir(parents=True, exist_ok=True)
         (run.folder / "result.json").unlink(missing_ok=True)
         last = run.manifest()
+        libraries = {name: version(name) for name in ("torch", "numpy", "papermill")}
         manifest = {
             "lab": run.lab,
             "preset": preset,
             "parameters": run.parameters,
             "seed": run.parameters.get("seed"),
-            "versions": versions(),
+            "versions": {"python": platform.python_version(), "rankedu": __version__, **libraries},
             "git": git_revision(run.source.parent),
             "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "attempts": 0 if last.get("status") == "completed" else last.get("attempts", 0),
@@ -232,8 +233,7 @@ def _try(run: Run, manifest: dict[str, Any], timeout: float, progress: bool, att
         times = "" if manifest["attempts"] == 1 else f", {manifest['attempts']} attempts"
         raise LabError(
             f"lab {run.lab!r} {status} after {seconds:g} s{times}: {error}\n"
-            f"the notebook, as far as it ran, is {run.notebook}\nand its settings are in {path}",
-            run.notebook,
+            f"the notebook, as far as it ran, is {run.notebook}\nand its settings are in {path}"
         )
     return result
 
@@ -257,25 +257,18 @@ def _attempt(run: Run, timeout: float, progress: bool) -> tuple[str, str, dict[s
             extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
             timeout_func=lambda cell: max(1, round(deadline - time.monotonic())),  # no cell may outlast what is left
         )
-        return "completed", "", load_result(run.folder / "result.json")
     except PapermillExecutionError as failure:
         return "failed", f"In [{failure.exec_count}]: {failure.ename}: {failure.evalue}", {}
     except CellTimeoutError:
         return "timed out", f"it takes longer than {timeout:g} s (give it more with --timeout)", {}
     except (DeadKernelError, RuntimeError) as failure:  # RuntimeError: it did not start
         return "lost its kernel", str(failure).strip() or type(failure).__name__, {}
-    except FileNotFoundError as failure:
-        if failure.filename and Path(failure.filename).name == "result.json":
-            return "failed", "it saved no result (a lab ends with rankedu_lab.runs.save_result({...}))", {}
-        raise
+    try:
+        return "completed", "", load_result(run.folder / "result.json")
+    except FileNotFoundError:
+        return "failed", "it saved no result (a lab ends with rankedu_lab.runs.save_result({...}))", {}
     except ValueError as failure:
         return "failed", str(failure), {}
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of Python, this package, and the libraries that decide about numbers."""
-    libraries = {name: version(name) for name in ("torch", "numpy", "papermill")}
-    return {"python": platform.python_version(), "rankedu": __version__, **libraries}
 
 
 def git_revision(folder: Path) -> dict[str, Any] | None:

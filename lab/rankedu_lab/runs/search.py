@@ -5,12 +5,12 @@ Optuna keeps the study in ``<runs>/searches/``, so that a search can be interrup
 
 import hashlib
 import json
-import statistics
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from rankedu.checks import check_count
 from rankedu.extras import needed
@@ -67,12 +67,11 @@ class Search:
 
     def spread(self) -> dict[str, float]:
         """Return the best, median and worst value, the upper quartile, and how many trials failed."""
-        values = sorted(trial.value for trial in self.trials if trial.value is not None)
-        if not values:
-            return {"failed": len(self.trials)}
-        upper = statistics.quantiles(values, n=4, method="inclusive")[2] if len(values) > 1 else values[0]
-        summary = {"best": values[-1], "upper quartile": upper, "median": statistics.median(values), "worst": values[0]}
-        return {**summary, "failed": len(self.trials) - len(values)}
+        values = [trial.value for trial in self.trials if trial.value is not None]
+        parts = {"best": 1.0, "upper quartile": 0.75, "median": 0.5, "worst": 0.0} if values else {}
+        return {name: float(np.quantile(values, q)) for name, q in parts.items()} | {
+            "failed": len(self.trials) - len(values)
+        }
 
 
 def search(
@@ -104,11 +103,20 @@ def search(
     study = _study(base, space, metric)
     for _ in range(trials - len(study.trials)):
         study.ask({name: between.distribution() for name, between in space.items()})
-    where: dict[str, Any] = {"labs": base.source.parent, "runs": base.folder.parent.parent}
     open_trials = [trial for trial in study.trials if not trial.state.is_finished()]  # new, or interrupted
-    settings = [as_parameters(trial.params, base.parameters) for trial in open_trials]
-    planned = [plan(lab, parameters={**base.parameters, **new}, **where) for new in settings]
-    measured = _measured(planned, asked.get("preset"), metric, how or {})
+    planned = [
+        plan(lab, parameters=base.parameters | as_parameters(trial.params, base.parameters), **base.where())
+        for trial in open_trials
+    ]
+    try:
+        done = run_all(planned, asked.get("preset"), **(how or {}))
+    except SweepError as error:
+        if not error.runs:
+            raise
+        done = error.runs
+    for run in done:
+        check_known("metric", metric, run.result["metrics"])
+    measured = {run.folder: run.result["metrics"][metric] for run in done}
     for trial, run in zip(open_trials, planned, strict=True):
         value = measured.get(run.folder)
         study.tell(trial.number, value, state=None if value is not None else _optuna().trial.TrialState.FAIL)
@@ -127,11 +135,10 @@ def _study(base: Run, space: Mapping[str, Between], metric: str) -> Any:
     spaces = {name: asdict(between) for name, between in space.items()}
     wanted = json.dumps({"run": base.folder.name, "code": code_hash(), "space": spaces, "metric": metric})
     name = f"{base.lab}-{base.parameters.get('loss', 'lab')}-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}"
-    file = base.folder.parent.parent / "searches" / f"{name}.log"
+    file = base.runs / "searches" / f"{name}.log"
     file.parent.mkdir(parents=True, exist_ok=True)
-    sampler: Any = optuna.samplers.QMCSampler
 
-    class Sobol(sampler):  # type: ignore[misc]
+    class Sobol(optuna.samplers.QMCSampler):  # type: ignore[misc, name-defined]
         """Draw from the space in the first trial as well, where Optuna's own sampler would draw at random."""
 
         def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
@@ -139,24 +146,10 @@ def _study(base: Run, space: Mapping[str, Between], metric: str) -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        backend = optuna.storages.journal.JournalFileBackend(str(file))
         return optuna.create_study(
             study_name=name,
-            storage=optuna.storages.JournalStorage(backend),
+            storage=optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(file))),
             sampler=Sobol(qmc_type="sobol", scramble=True, seed=0, warn_asynchronous_seeding=False),
             direction="maximize",
             load_if_exists=True,
         )
-
-
-def _measured(planned: list[Run], preset: str | None, metric: str, how: Mapping[str, Any]) -> dict[Path, Any]:
-    """Run what has not been run; return the metric by the run's folder, for those that did not fail."""
-    try:
-        done = run_all(planned, preset, **how)
-    except SweepError as error:
-        if not error.runs:
-            raise
-        done = error.runs
-    for run in done:
-        check_known("metric", metric, run.result["metrics"])
-    return {run.folder: run.result["metrics"][metric] for run in done}

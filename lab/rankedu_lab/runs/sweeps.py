@@ -10,12 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import yaml
+
 from rankedu.checks import check_count
 from rankedu.extras import needed
 from rankedu_lab.runs.parameters import Parameter, check_parameters, parse_assignments, read_parameters
 from rankedu_lab.runs.runner import TIMEOUT, LabError, Run, check_timeout, execute, fingerprint, plan
 
-__all__ = ["SweepError", "cluster_client", "expand", "list_states", "local_environments", "parse_grid"]
+__all__ = ["SweepError", "expand", "list_states", "local_environments", "parse_grid"]
 __all__ += ["parse_resources", "plan_sweep", "run_all", "sweep"]
 
 #: How many seeds a sweep has that names none, and the seconds within which a scheduler must answer.
@@ -23,12 +25,11 @@ SEEDS, ANSWER = 3, 5.0
 
 
 class SweepError(RuntimeError):
-    """Some runs of a sweep failed: ``failures`` are these, each with its error; ``runs`` are those that are done."""
+    """Some runs of a sweep failed; ``runs`` are those that are done."""
 
-    def __init__(self, message: str, runs: list[Run], failures: list[tuple[Run, str]]) -> None:
+    def __init__(self, message: str, runs: list[Run]) -> None:
         super().__init__(message)
         self.runs = runs
-        self.failures = failures
 
 
 def sweep(
@@ -68,7 +69,6 @@ def plan_sweep(
 ) -> list[Run]:
     """Check every point of a sweep, as :func:`sweep` takes it; those that are finished have their result."""
     base = plan(lab, **asked)
-    where: dict[str, Any] = {"labs": base.source.parent, "runs": base.folder.parent.parent}
     declared = read_parameters(base.source)
     if not isinstance(grid, Mapping):
         grid = parse_grid(grid, declared, lab=lab)
@@ -76,19 +76,18 @@ def plan_sweep(
     if seeds is None and "seed" not in declared:
         given.add("seed")  # a lab without one runs once at each point
     points = expand(grid, seeds=seeds, given=given)
-    return [plan(lab, parameters={**base.parameters, **point}, **where).if_finished() for point in points]
+    planned = [plan(lab, parameters={**base.parameters, **point}, **base.where()) for point in points]
+    return [run.finished() or run for run in planned]
 
 
 def list_states(runs: Sequence[Run]) -> str:
     """Write a line for each planned run: its folder's name, its state, and the parameters that differ."""
-    first = runs[0].parameters
-    varied = [name for name in first if any(run.parameters[name] != first[name] for run in runs)]
+    varied = [name for name, first in runs[0].parameters.items() if any(run.parameters[name] != first for run in runs)]
     states = [run.state() for run in runs]
     width = max(map(len, states))
-    lines = [
-        f"{run.folder.name}  {state:<{width}}  {' '.join(f'{name}={run.parameters[name]}' for name in varied)}".rstrip()
-        for run, state in zip(runs, states, strict=True)
-    ]
+    points = [" ".join(f"{name}={run.parameters[name]}" for name in varied) for run in runs]
+    rows = zip(runs, states, points, strict=True)
+    lines = [f"{run.folder.name}  {state:<{width}}  {point}".rstrip() for run, state, point in rows]
     return "\n".join([*lines, f"{states.count('done')} of {len(runs)} runs are done"])
 
 
@@ -102,12 +101,10 @@ def parse_grid(texts: Iterable[str], declared: Mapping[str, Parameter], *, lab: 
     for text in texts:
         name, equals, values = text.partition("=")
         name = name.strip()
-        if not equals:
-            raise ValueError(f"--grid must be followed by name=value,value, got {text!r} (such as --grid seed=0,1)")
+        if not equals or name in grid:
+            raise ValueError(f"--grid must be followed by name=value,value, each name once, got {text!r}")
         if name not in declared:
             check_parameters({name: values}, declared, lab=lab)  # raises
-        if name in grid:
-            raise ValueError(f"--grid must name a parameter once, got {name!r} twice (--grid {name}=value,value)")
         entries = _split(values, declared[name])
         grid[name] = [parse_assignments([f"{name}={entry}"], declared, lab=lab)[name] for entry in entries]
     return grid
@@ -115,19 +112,16 @@ def parse_grid(texts: Iterable[str], declared: Mapping[str, Parameter], *, lab: 
 
 def _split(values: str, parameter: Parameter) -> list[str]:
     """Split at the commas that are neither in quotes nor, for a list parameter, in brackets."""
-    import yaml
-
-    is_list = parameter.type.lower().startswith("list")
     try:
         entries = yaml.load(f"[{values}]", Loader=yaml.BaseLoader)  # it makes texts of everything
     except yaml.YAMLError:
         entries = []
-    if not entries or not all(isinstance(entry, list if is_list else str) for entry in entries):
-        wanted = f"each of its values in brackets ('{parameter.name}=[a,b],[c]' are two)"
-        if not is_list:
-            wanted = 'values with commas between them (an empty text, or one with a comma, in double quotes: "")'
-        raise ValueError(f"--grid {parameter.name} must have {wanted}, got {values!r}: it is {parameter.type}")
-    return [",".join(entry) if is_list else entry for entry in entries]
+    if not entries or not all(isinstance(entry, list if parameter.is_list else str) for entry in entries):
+        raise ValueError(
+            f"--grid {parameter.name} must have values of type {parameter.type} with commas between them, got "
+            f"{values!r} (put a list into brackets, and a text that is empty or has a comma into double quotes)"
+        )
+    return [",".join(entry) if parameter.is_list else entry for entry in entries]
 
 
 def expand(
@@ -138,22 +132,17 @@ def expand(
     `given` are the names of the parameters that are the same in all points.
     """
     fixed = set(given)
-    if not isinstance(grid, Mapping):
-        raise TypeError(f"grid must be a mapping of parameter to values, got {type(grid).__name__}")
     for name, values in grid.items():
-        if isinstance(values, str) or not isinstance(values, Sequence):
-            raise TypeError(f"grid[{name!r}] must be a list of values, got {values!r}, {type(values).__name__}")
-        if not values:
-            raise ValueError(f"grid[{name!r}] must have at least one value, got none")
+        if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+            raise TypeError(f"grid[{name!r}] must be a list of at least one value, got {values!r}")
         if name in fixed:
             raise ValueError(f"parameter {name!r} must be in the grid or be given for all points, got both")
-        for place, value in enumerate(values):
-            if value in values[:place]:
-                raise ValueError(f"grid[{name!r}] must have different values, got {value!r} twice")
+        if any(value in values[:place] for place, value in enumerate(values)):
+            raise ValueError(f"grid[{name!r}] must have different values, got {values!r}")
     named = "seed" in grid or "seed" in fixed
-    if seeds is not None and named:
-        raise ValueError(f"seeds must be left out where the grid or the parameters name 'seed', got {seeds}")
     if seeds is not None:
+        if named:
+            raise ValueError(f"seeds must be left out where the grid or the parameters name 'seed', got {seeds}")
         check_count(seeds, "seeds", hint="how many; --grid seed=5,7 takes others")
     axes: dict[str, Sequence[Any]] = {} if named else {"seed": range(seeds or SEEDS)}
     axes |= grid
@@ -181,14 +170,13 @@ def run_all(
         raise ValueError(f"resources are of the workers of a scheduler, which is not given, got {dict(resources)}")
     if scheduler is not None and workers is not None:
         raise ValueError(f"workers must be left out with a scheduler, whose workers are used, got {workers}")
-    planned = [run if run.skipped else run.if_finished() for run in planned]
-    waiting = list({run.folder: run for run in planned if not run.skipped}.values())
-    done = {run.folder: run for run in planned if run.skipped}
-    failures: list[tuple[Run, str]] = []
+    done = {run.folder: finished for run in planned if (finished := run.finished())}
+    waiting = list({run.folder: run for run in planned if run.folder not in done}.values())
+    failures: list[str] = []
     counts: dict[str, Any] = {"total": len(planned), "initial": len(planned) - len(waiting)}
     try:
         if waiting:
-            waiting[0].folder.parent.parent.mkdir(parents=True, exist_ok=True)
+            waiting[0].runs.mkdir(parents=True, exist_ok=True)
             with (
                 _client(waiting, scheduler, workers, resources or {}) as client,
                 tqdm(desc="sweep", unit="run", **counts, disable=None if progress else True) as bar,
@@ -197,23 +185,24 @@ def run_all(
                     if isinstance(ended, Run):
                         done[run.folder] = ended
                     else:
-                        failures.append((run, ended))
+                        failures.append(ended)
                         bar.set_postfix({"failed": len(failures)})
                     bar.update()
     except KeyboardInterrupt:
-        finished = sum(run.finished() is not None for run in planned)
+        count = sum(run.finished() is not None for run in planned)
         raise KeyboardInterrupt(
-            f"stopped with {finished} of {len(planned)} runs done; the same sweep goes on with the others"
+            f"stopped with {count} of {len(planned)} runs done; the same sweep goes on with the others"
         ) from None
     if failures:
-        raise SweepError(_report(failures, len(planned)), list(done.values()), failures)
+        lines = "\n".join(failures)
+        raise SweepError(f"{len(failures)} of {len(planned)} runs failed:\n{lines}", list(done.values()))
     return [done[run.folder] for run in planned]
 
 
 def _submit(
     client: Any, runs: list[Run], preset: str | None, timeout: float, resources: Mapping[str, float]
 ) -> Iterator[tuple[Run, Run | str]]:
-    """Submit the runs; yield each that has ended with the finished run or its error."""
+    """Submit the runs; yield each that has ended with the finished run, or with why it failed."""
     from distributed import as_completed
 
     how = {"pure": False, "retries": 1, "resources": dict(resources) or None}
@@ -222,34 +211,21 @@ def _submit(
         for future in as_completed(list(futures)):
             if future.status not in ("finished", "error"):
                 raise ConnectionError("the scheduler has gone (start it and the sweep again: what is finished is kept)")
-            if (error := future.exception()) is None:
-                yield futures[future], future.result()
-            elif isinstance(error, LabError):
-                yield futures[future], str(error).split("\n")[0]
-            else:
-                yield futures[future], f"{type(error).__name__}: {error}"
+            run, error = futures[future], future.exception()
+            kind = "" if isinstance(error, LabError) else f"{type(error).__name__}: "
+            yield run, f"{run.folder.name}  {kind}{error}" if error else future.result()
     finally:  # after Ctrl-C: what has not begun does not begin
         client.cancel(list(futures))
 
 
 def do_run(run: Run, preset: str | None, timeout: float) -> Run:
     """Do a planned run, on a Dask worker."""
-    for path in (run.source, run.folder.parent.parent):
+    for path in (run.source, run.runs):
         if not path.exists():
             raise FileNotFoundError(f"this worker has no {path}: it must be on a file system that all share")
     if fingerprint(run.source, run.parameters) != run.folder.name:
         raise ValueError(f"lab {run.lab!r} has changed since the sweep began (start the sweep again)")
     return execute(run, preset, timeout, attempts=1)  # Dask makes the second attempt
-
-
-def _report(failures: list[tuple[Run, str]], total: int) -> str:
-    """List the runs that failed, why, and where their notebooks are."""
-    lines = [f"{len(failures)} of {total} runs failed:"]
-    for run, error in failures:
-        lines.append(f"{run.folder.name}  {error}")
-        if run.notebook.is_file():
-            lines.append(f"  the notebook, as far as it ran, is {run.notebook}")
-    return "\n".join(lines)
 
 
 # --- The workers ------------------------------------------------------------------------------------------------------
@@ -260,7 +236,6 @@ def local_environments(runs: Sequence[Run], workers: int | None = None) -> list[
 
     By default there is one worker per GPU if the runs may use one, else one per core; there are no more than runs.
     """
-    needed("distributed", "sweeps run on Dask")
     from dask.system import CPU_COUNT
 
     if workers is not None:
@@ -276,8 +251,7 @@ def _gpus(wanted: set[str]) -> list[str]:
     """Return the names of the GPUs in CUDA_VISIBLE_DEVICES; none if no run wants one."""
     if wanted <= {"cpu"}:
         return []
-    numbered = sorted(name for name in wanted if ":" in name)
-    if numbered:
+    if numbered := sorted(name for name in wanted if ":" in name):
         raise ValueError(
             f"device must be 'cuda' or 'auto' in a sweep, which gives each worker its GPU, got {numbered[0]!r} "
             "(to use some GPUs only, set CUDA_VISIBLE_DEVICES=0,2 before it)"
@@ -286,9 +260,7 @@ def _gpus(wanted: set[str]) -> list[str]:
 
     count = torch.cuda.device_count()
     if not count and "auto" not in wanted:
-        raise ValueError(
-            f"device must be available, got {min(wanted - {'cpu'})!r} (torch finds no GPU here: use 'cpu' or 'auto')"
-        )
+        raise ValueError("device must be available, got 'cuda' (torch finds no GPU here: use 'cpu' or 'auto')")
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     return named.split(",")[:count] if named else [str(number) for number in range(count)]
 
@@ -298,17 +270,22 @@ def _client(
     runs: list[Run], scheduler: str | None, workers: int | None, resources: Mapping[str, float]
 ) -> Iterator[Any]:
     """Connect to a scheduler, or start one process of this machine for each environment; they end with the block."""
+    distributed = needed("distributed", "sweeps run on Dask")
     if scheduler is not None:
-        with cluster_client(scheduler, resources) as client:
+        _greet(scheduler)
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # our own messages say what went wrong
+        with distributed.Client(scheduler, timeout=ANSWER) as client:
+            offers = [worker.get("resources", {}) for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
+            if not any(all(offer.get(name, 0) >= least for name, least in resources.items()) for offer in offers):
+                warnings.warn(f"{scheduler} has no worker with {resources} yet; the runs wait for one", stacklevel=1)
             yield client
         return
-    environments = local_environments(runs, workers)
     import dask
-    import distributed
 
     private = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1", "protocol": "tcp://"}
     worker = {**private, "nthreads": 1, "memory_limit": None, "silence_logs": logging.CRITICAL}
-    nannies = {n: {"cls": distributed.Nanny, "options": {**worker, "env": env}} for n, env in enumerate(environments)}
+    environments = enumerate(local_environments(runs, workers))
+    nannies = {n: {"cls": distributed.Nanny, "options": {**worker, "env": env}} for n, env in environments}
     of_scheduler = {"cls": distributed.Scheduler, "options": private}
     settings = {"distributed.worker.profile.enabled": False, "distributed.scheduler.allowed-failures": 1}
     with (
@@ -341,44 +318,30 @@ def _no_kernel_left() -> Iterator[None]:
     psutil.wait_procs(kernels, timeout=5)
 
 
-async def _greet(scheduler: str) -> None:
-    """Connect to a scheduler and leave, because a Client waits for ever where something else than Dask has the port."""
+def _greet(scheduler: str) -> None:
+    """Raise ConnectionError if no scheduler answers, because a Client waits for ever where it is something else."""
     from distributed import Security
     from distributed.comm.core import connect
 
-    settings = Security().get_connection_args("client")
-    comm = await asyncio.wait_for(connect(scheduler, timeout=ANSWER, **settings), ANSWER + 1)
-    await comm.close()
+    async def greet() -> None:
+        settings = Security().get_connection_args("client")
+        comm = await asyncio.wait_for(connect(scheduler, timeout=ANSWER, **settings), ANSWER + 1)
+        await comm.close()
 
-
-@contextmanager
-def cluster_client(scheduler: str, resources: Mapping[str, float]) -> Iterator[Any]:
-    """Connect to a cluster; ConnectionError if none answers, a warning if no worker offers the resources so far."""
-    distributed = needed("distributed", "sweeps run on Dask")
     try:
         with ThreadPoolExecutor(1) as thread:  # a notebook has a loop of its own in this thread
-            thread.submit(asyncio.run, _greet(scheduler)).result()
+            thread.submit(asyncio.run, greet()).result()
     except (OSError, ValueError, TimeoutError, asyncio.TimeoutError) as error:
         raise ConnectionError(
             f"scheduler must be the address of a Dask scheduler that runs, got {scheduler!r}: none answered within "
             f"{ANSWER:g} s ({error or 'timed out'}); start one with `dask scheduler`, or leave it out for this machine"
         ) from None
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # our own messages say what went wrong
-    with distributed.Client(scheduler, timeout=ANSWER) as client:
-        offers = [worker.get("resources", {}) for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
-        if not any(all(offer.get(name, 0) >= least for name, least in resources.items()) for offer in offers):
-            wanted = f" with {', '.join(f'{name}={least:g}' for name, least in resources.items())}" if resources else ""
-            warnings.warn(f"{scheduler} has no worker{wanted} yet; the runs wait for one", stacklevel=1)
-        yield client
 
 
 def parse_resources(texts: Iterable[str]) -> dict[str, float]:
     """Read ``NAME=NUMBER``, such as ``GPU=1``, from the command line; ValueError for any other text."""
-    resources = {}
-    for text in texts:
-        name, _, number = text.partition("=")
-        try:
-            resources[name] = float(number)
-        except ValueError:
-            raise ValueError(f"--resources must be followed by NAME=NUMBER, got {text!r} (such as GPU=1)") from None
-    return resources
+    pairs = [text.partition("=")[::2] for text in texts]
+    try:
+        return {name: float(number) for name, number in pairs}
+    except ValueError as error:
+        raise ValueError(f"--resources must be followed by NAME=NUMBER, such as GPU=1: {error}") from None

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rankedu.checks import did_you_mean
 from rankedu_lab.runs.parameters import check_known
 from rankedu_lab.runs.records import Record, chosen, collect_runs, plain
 
@@ -37,26 +36,6 @@ class Value:
         return f"{scale * self.mean:.{digits}f}{deviation}{lost}"
 
 
-@dataclass(frozen=True)
-class Row:
-    """The runs of one setting, which differ only in their seed."""
-
-    parameters: dict[str, Any]  #: those that distinguish the rows
-    records: list[Record]  #: in the order of their seeds
-
-    def value(self, metric: str) -> Value:
-        """Return the mean and the standard deviation of a metric."""
-        return value_of([record.metrics.get(metric) for record in self.records])
-
-    def seconds(self) -> Value:
-        """Return the mean and the standard deviation of a run's time."""
-        return value_of([record.seconds for record in self.records])
-
-    def devices(self) -> str:
-        """Return the devices of the runs."""
-        return " / ".join(sorted({str(record.machine.get("device", "unknown")) for record in self.records}))
-
-
 def value_of(values: Iterable[float | None]) -> Value:
     """Return the mean and the standard deviation of numbers; None is a number that was lost."""
     values = list(values)
@@ -66,6 +45,31 @@ def value_of(values: Iterable[float | None]) -> Value:
     return Value(mean, sd, len(numbers), len(values) - len(numbers))
 
 
+def best(values: Sequence[Value | None], *, less: bool = False) -> set[int]:
+    """Return which of two or more values are within a standard deviation of the best, the larger deviation of both."""
+    there = {place: value for place, value in enumerate(values) if value is not None and value.n}
+    if len(there) < 2:
+        return set()
+    top = (min if less else max)(there.values(), key=lambda value: value.mean)
+    return {
+        place
+        for place, value in there.items()
+        if abs(value.mean - top.mean) <= max(0.0 if math.isnan(one.sd) else one.sd for one in (value, top))
+    }
+
+
+@dataclass(frozen=True)
+class Row:
+    """The runs of one setting, which differ only in their seed."""
+
+    parameters: dict[str, Any]  #: those that distinguish the rows
+    records: list[Record]  #: in the order of their seeds
+
+    def value(self, metric: str) -> Value:
+        """Return the mean and the standard deviation of a metric."""
+        return value_of(record.metrics.get(metric) for record in self.records)
+
+
 def summarise(records: Sequence[Record], by: Sequence[str] | None = None) -> list[Row]:
     """Group the runs of a lab by some parameters, by default by all that differ except the seed.
 
@@ -73,44 +77,37 @@ def summarise(records: Sequence[Record], by: Sequence[str] | None = None) -> lis
     """
     latest = {_key(record.parameters): record for record in sorted(records, key=lambda record: record.started)}
     runs = sorted(latest.values(), key=lambda record: (record.parameters.get("seed", 0), record.run))
-    known = dict.fromkeys(name for record in runs for name in record.parameters)
     for name in by or ():
-        check_known("parameter", name, known)
+        check_known("parameter", name, parameters_of(runs))
     names = varying(runs) if by is None else list(by)
-    groups: dict[str, list[Record]] = {}
+    groups: dict[str, Row] = {}
     for record in runs:
-        groups.setdefault(_key({name: record.parameters.get(name) for name in names}), []).append(record)
-    rows = [Row({name: group[0].parameters.get(name) for name in names}, group) for group in groups.values()]
-    for row in rows:
+        setting = {name: record.parameters.get(name) for name in names}
+        groups.setdefault(_key(setting), Row(setting, [])).records.append(record)
+    for row in groups.values():
         for name in varying(row.records):
             values = ", ".join(sorted({plain(record.parameters.get(name)) for record in row.records}))
-            setting = ", ".join(f"{name}={plain(value)}" for name, value in row.parameters.items())
+            text = ", ".join(f"{name}={plain(value)}" for name, value in row.parameters.items())
             raise ValueError(
-                f"runs with {setting or 'any setting'} differ in {name!r} ({values}) and are not averaged: "
+                f"runs with {text or 'any setting'} differ in {name!r} ({values}) and are not averaged: "
                 f"add it to the rows (--by {','.join([*names, name])}), or choose a value (--where {name}=…)"
             )
-    return rows
+    return list(groups.values())
+
+
+def parameters_of(records: Iterable[Record]) -> list[str]:
+    """List the parameters that some runs have, in the order of the lab."""
+    return list(dict.fromkeys(name for record in records for name in record.parameters))
 
 
 def varying(records: Sequence[Record]) -> list[str]:
     """List the parameters in which runs differ, except the seed, in the order of the lab."""
-    names = dict.fromkeys(name for record in records for name in record.parameters if name != "seed")
+    names = [name for name in parameters_of(records) if name != "seed"]
     return [name for name in names if len({_key(record.parameters.get(name)) for record in records}) > 1]
 
 
 def _key(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
-
-
-def best(values: Sequence[Value | None], *, less: bool = False) -> set[int]:
-    """Return which of two or more values are within a standard deviation of the best, the larger deviation of both."""
-    there = {place: value for place, value in enumerate(values) if value is not None and value.n}
-    if len(there) < 2:
-        return set()
-    top = (min if less else max)(there.values(), key=lambda value: value.mean)
-    sd = {place: 0.0 if math.isnan(value.sd) else value.sd for place, value in there.items()}
-    of_top = 0.0 if math.isnan(top.sd) else top.sd
-    return {place for place, value in there.items() if abs(value.mean - top.mean) <= max(sd[place], of_top)}
 
 
 @dataclass(frozen=True)
@@ -140,7 +137,7 @@ def tabulate(
         also = f"; {len(skipped)} skipped, the first: {skipped[0]}" if skipped else ""
         places = ", ".join(map(str, folders))
         raise ValueError(f"runs must hold a finished run, found none in {places} (make some: rankedu run LAB){also}")
-    records = select(records, lab, where)
+    records = select(records, lab, where or {})
     parts = []
     for name in dict.fromkeys(record.lab for record in records):
         runs = [record for record in records if record.lab == name]
@@ -152,19 +149,18 @@ def tabulate(
     return Tables("\n".join(parts), records, skipped)
 
 
-def select(records: Sequence[Record], lab: str | None = None, where: Mapping[str, Any] | None = None) -> list[Record]:
+def select(records: Sequence[Record], lab: str | None, where: Mapping[str, Any]) -> list[Record]:
     """Choose the runs of one lab and with some parameters; ValueError lists the values there are if no run is left."""
-    labs = sorted({record.lab for record in records})
-    if lab is not None and lab not in labs:
-        raise ValueError(f"lab {lab!r} has no finished runs{did_you_mean(lab, labs)}; these have: {', '.join(labs)}")
-    records = [record for record in records if lab in (None, record.lab)]
-    for name, value in (where or {}).items():
-        check_known("parameter", name, dict.fromkeys(known for record in records for known in record.parameters))
-        there = dict.fromkeys(plain(r.parameters[name]) for r in records if name in r.parameters)
-        records = chosen(records, {name: value})
-        if not records:
+    if lab is not None:
+        check_known("lab", lab, sorted({record.lab for record in records}))
+    left = [record for record in records if lab in (None, record.lab)]
+    for name, value in where.items():
+        check_known("parameter", name, parameters_of(left))
+        there = dict.fromkeys(plain(r.parameters[name]) for r in left if name in r.parameters)
+        left = chosen(left, {name: value})
+        if not left:
             raise ValueError(f"no run has {name}={plain(value)}; there are: {', '.join(there)}")
-    return records
+    return left
 
 
 def metric_names(records: Iterable[Record], wanted: str | None = None) -> list[str]:
@@ -183,20 +179,21 @@ def metric_names(records: Iterable[Record], wanted: str | None = None) -> list[s
 
 def render(rows: Sequence[Row], metrics: Sequence[str]) -> str:
     """Write rows as a Markdown table, the best of the first metric first; the best of each column are bold."""
-    less = bool(metrics and _LESS.search(metrics[0]))
+    from tabulate import tabulate as laid_out
 
-    def rank(row: Row) -> tuple[bool, float]:
-        mean = row.value(metrics[0]).mean if metrics else math.nan
-        return mean != mean, mean if less else -mean
-
-    rows = sorted(rows, key=rank)
-    names = list(rows[0].parameters) if rows else []
-    columns = {metric: [row.value(metric) for row in rows] for metric in metrics}
-    bold = {metric: best(values, less=bool(_LESS.search(metric))) for metric, values in columns.items()}
-    lines = [[*names, "runs", *metrics, "s a run", "device"]]
-    lines.append([*["---"] * len(names), *["---:"] * (len(metrics) + 2), "---"])
-    for place, row in enumerate(rows):
-        cells = [f"**{v[place].text()}**" if place in bold[m] else v[place].text() for m, v in columns.items()]
-        setting = [plain(value) for value in row.parameters.values()]
-        lines.append([*setting, str(len(row.records)), *cells, row.seconds().text(digits=0), row.devices()])
-    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
+    less = {metric: bool(_LESS.search(metric)) for metric in metrics}
+    for metric in metrics[:1]:
+        means = {id(row): row.value(metric).mean for row in rows}
+        rows = sorted(rows, key=lambda row: (math.isnan(means[id(row)]), means[id(row)] * (1 if less[metric] else -1)))
+    table = {name: [plain(row.parameters[name]).replace("|", r"\|") for row in rows] for name in rows[0].parameters}
+    table["runs"] = [str(len(row.records)) for row in rows]
+    for metric in metrics:
+        values = [row.value(metric) for row in rows]
+        bold = best(values, less=less[metric])
+        table[metric] = [f"**{v.text()}**" if place in bold else v.text() for place, v in enumerate(values)]
+    table["s a run"] = [value_of(record.seconds for record in row.records).text(digits=0) for row in rows]
+    table["device"] = [
+        " / ".join(sorted({str(record.machine.get("device", "unknown")) for record in row.records})) for row in rows
+    ]
+    sides = ["left"] * len(rows[0].parameters) + ["right"] * (len(metrics) + 2) + ["left"]
+    return laid_out(table, headers="keys", tablefmt="pipe", disable_numparse=True, colalign=sides)

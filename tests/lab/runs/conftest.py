@@ -4,7 +4,6 @@ import json
 import re
 import signal
 import sys
-from functools import cache
 
 import nbformat
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from rankedu_lab.datasets import UnicodeGlyphs
 from rankedu_lab.experiments import _experiment
 from rankedu_lab.experiments.retrieval_data import Data
-from rankedu_lab.runs import find_labs, folders, load_result, plan
+from rankedu_lab.runs import find_labs, load_result, plan
 
 PARAMETERS = """\
 n: int = 3  # how many
@@ -40,14 +39,6 @@ while n == 2 and gate and not Path(gate).exists(): time.sleep(0.05)"""
 END = """\
 from rankedu_lab.runs import save_result
 _ = save_result({"lab": "tiny", "parameters": {"n": n}, "metrics": {"value": n * lr + seed}})"""
-
-
-@pytest.fixture(scope="session", autouse=True)
-def presets_are_read_once():
-    """There are sixty, and each plan with a preset looks through them."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(folders, "_read_yaml", cache(folders._read_yaml))
-        yield
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ def test_run_lists_parameters_passes_on_what_it_is_given_and_reports(given, tmp_
     def run_lab(lab, **options):
         passed.update(options, lab=lab)
         if options["timeout"] == 5:
-            raise runs.LabError("lab 'x' failed: here it stands", tmp_path / "x.ipynb")
+            raise runs.LabError("lab 'x' failed: here it stands")
         if options["timeout"] == 6:
             raise KeyboardInterrupt
         result = {"metrics": {"R@1": 0.25, "fine": {"AP": None}}}

@@ -11,7 +11,7 @@ import yaml
 
 from rankedu_book.kit.lab import begin
 from rankedu_lab.runs import find_labs, list_labs, list_presets
-from rankedu_lab.runs.places import _papermill_output, choose_folder
+from rankedu_lab.runs.results import choose_folder, papermill_output
 
 BANDS = find_labs() / "presets" / "bands"
 
@@ -59,7 +59,7 @@ def test_each_run_of_one_command_has_a_folder_of_its_own_and_an_interrupted_one_
 def test_the_folder_is_beside_the_notebook_that_papermill_writes(tmp_path, monkeypatch, words, found):
     papermill(monkeypatch, *words, folder=tmp_path / "b" if "--cwd" in words else tmp_path)
     monkeypatch.setenv("PWD", str(tmp_path))
-    assert _papermill_output({}) == (found and tmp_path / found)
+    assert papermill_output({}) == (found and tmp_path / found)
 
 
 def test_without_papermill_it_is_in_the_current_folder_and_of_rankedu_run_it_is_this_folder(monkeypatch):
@@ -94,7 +94,7 @@ def test_a_band_is_of_a_preset_and_the_page_lists_every_preset_for_a_gpu():
 
 def test_a_job_needs_its_device_and_its_band_is_around_what_was_measured(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    monkeypatch.setattr("subprocess.run", lambda *_, **__: pytest.fail("it was started"))
+    monkeypatch.setattr("papermill.execute_notebook", lambda *_, **__: pytest.fail("it was started"))
     for words, message in (
         (["retrieval", "--preset", "glyphs_gpu"], "got 'cuda' (torch finds no GPU on this machine)"),
         (["retrieval", "--preset", "glyphs_gpuu", "--device", "cpu"], "did you mean 'glyphs_gpu'"),

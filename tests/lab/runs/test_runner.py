@@ -46,13 +46,12 @@ def test_a_lab_that_fails_keeps_what_had_run_and_what_dies_or_hangs_is_tried_twi
     with pytest.raises(LabError) as caught:
         run_lab("tiny", **given, **QUIETLY)
     folder, message = only_run(where), str(caught.value)
-    assert caught.value.notebook == folder / "tiny.ipynb" and str(folder / "tiny.ipynb") in message
+    assert str(folder / "tiny.ipynb") in message
     assert "lab 'tiny' failed after" in message and "In [3]: ZeroDivisionError: of its own making" in message
     assert "begun 3 0.5" in printed(folder / "tiny.ipynb") and not (folder / "result.json").exists()
     record = manifest(folder)
     assert record["status"] == "failed" and record["attempts"] == 1 and "ZeroDivisionError" in record["error"]
-    copy = pickle.loads(pickle.dumps(caught.value))
-    assert (str(copy), copy.notebook) == (message, caught.value.notebook)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == message, "it reaches the caller from another process"
     assert plan("tiny", **given).finished() is None and (folder / "starts").read_text() == "|", "not tried again"
     with pytest.raises(LabError, match=r"lab 'tiny' timed out after .* 3 attempts"):  # over all that were made
         run_lab("tiny", timeout=3, **given, **QUIETLY)
@@ -107,7 +106,7 @@ def test_a_folder_is_of_one_content_and_its_run_whole_or_does_not_count(where):
     for path, text in ((path, text) for path, texts in broken.items() for text in texts):
         save_result({**GOOD, "parameters": {}}, folder=run.folder)
         manifest.write_text('{"status": "completed"}')
-        assert run.finished()["lab"] == "tiny"
+        assert run.finished().result["lab"] == "tiny"
         path.unlink() if text is None else path.write_text(text)
         assert run.finished() is None, (path, text)
     manifest.write_text('{"status": "completed"}')
@@ -126,8 +125,8 @@ def test_a_folder_is_of_one_content_and_its_run_whole_or_does_not_count(where):
 def test_bad_parameters_stop_before_anything_starts(where, refused):
     rows = (
         ({"lab": "tinyy"}, r"lab 'tinyy' is unknown \(did you mean 'tiny'\?\); there are: other, tiny"),
-        ({"preset": "fats"}, r"preset 'fats' of lab 'tiny' is unknown \(.*'fast'\?\); there are: fast"),
-        ({"preset": "deep"}, "lab 'tiny' has no depth; there are: fast"),
+        ({"preset": "fats"}, r"preset of tiny 'fats' is unknown \(.*'fast'\?\); there are: fast"),
+        ({"preset": "deep"}, "parameter 'depth' is unknown to lab 'tiny'"),
         ({"parameters": {"names": "y"}}, r"'names' is unknown .*did you mean 'name'\?\); it has:\n  n: int"),
         ({"parameters": {"n": 3.5}}, r"parameter 'n' must be int, got 3.5, float \(how many\)"),
         ({"parameters": {"n": True}}, "must be int, got True, bool"),
@@ -154,10 +153,10 @@ def test_texts_are_read_as_the_parameters_type_which_a_lab_must_declare(where, t
     assert expected.items() <= found.items() and type(found["lr"]) is float
     assert plan("tiny", labs=where["labs"], assignments=["name=a=b", "kinds="]).parameters["name"] == "a=b"
     cells = {
-        "n = 3  # how many": "'n = 3' must be declared as `name: type = value  # help`",
+        "n = 3  # how many": "'n = 3' must be declared as `name: type = literal  # help`",
         "n: int = 3": "'n: int = 3' must be declared as",
         "n: complex = 3  # how many": "of type int, float, str, bool or list",
-        "n: int = 2 + 1  # how many": r"must have a literal as its default, got 2 \+ 1",
+        "n: int = 2 + 1  # how many": r"'n: int = 2 \+ 1' must be declared as",
         "# nothing": "must have a cell tagged 'parameters' that declares some",
     }
 
@@ -191,14 +190,14 @@ def test_a_result_is_plain_and_says_where_it_was_measured(tmp_path, monkeypatch)
 
 def test_a_result_that_is_none_is_refused(tmp_path, refused):
     rows = [
-        ({"lab": ""}, r"result\['lab'\] must be a string"),
-        *(({"metrics": odd}, r"\['metrics'\] must be an object of n") for odd in ([1], {"a": "high"}, {"a": True})),
-        *(({"rows": [odd]}, r"result\['rows'\] must be a list of flat objects") for odd in ({"a": {}}, 3)),
-        ({"metric": {}}, r"result must have the keys 'lab', .* alone, got 'metric'"),
+        ({"lab": ""}, r"result\.lab is wrong"),
+        *(({"metrics": odd}, r"result\.metrics.* is wrong") for odd in ([1], {"a": "high"}, {"a": True})),
+        *(({"rows": [odd]}, r"result\.rows\[0\].* is wrong") for odd in ({"a": {}}, 3)),
+        ({"metric": {}}, "'metric' was unexpected"),
         ({"parameters": {"f": print}}, "result must hold numbers, .* got <built-in function print>"),
     ]
     wrong = [({**GOOD, **change}, message) for change, message in rows]
-    wrong += [({name: GOOD[name] for name in GOOD if name != key}, f"must have key '{key}'") for key in GOOD]
+    wrong += [({name: GOOD[name] for name in GOOD if name != key}, f"'{key}' is a required property") for key in GOOD]
     errors = (ValueError, TypeError)
     refused((lambda result=result: save_result(result, folder=tmp_path), errors, message) for result, message in wrong)
     assert not list(tmp_path.iterdir())

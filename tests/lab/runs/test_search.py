@@ -31,7 +31,7 @@ def done(monkeypatch):
         results = {folder: {"metrics": {"score": -abs(lr - 0.01)}} for folder, lr in rates.items() if lr < 0.05}
         runs = [replace(run, result=results[run.folder]) for run in planned if run.folder in results]
         if len(runs) < len(planned):
-            raise SweepError("some failed", runs, [])
+            raise SweepError("some failed", runs)
         return runs
 
     monkeypatch.setattr(searches, "run_all", run_all)

@@ -5,7 +5,7 @@ import json
 import math
 import re
 import threading
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -66,18 +66,18 @@ def test_a_run_becomes_a_record_without_the_folders_of_the_machine(tmp_path):
 
 def test_what_is_damaged_or_unfinished_is_named_and_skipped(runs):
     for name, text, reason in (
-        ("manifest", '{"status": ', "no JSON, .* at character 11"),
-        ("manifest", "{}", "no 'status'"),
+        ("manifest", '{"status": ', "line 1 column 12"),
+        ("manifest", "{}", "'status'"),
         ("manifest", '{"status": "running"}', "running"),
         ("manifest", '{"status": "failed", "error": "E"}', "failed: E"),
-        ("manifest", None, "no manifest.json"),
-        ("result", None, "no result.json"),
-        ("result", '{"lab": 3}', "result must have key"),
+        ("manifest", None, "No such file.*manifest.json"),
+        ("result", None, "No such file.*result.json"),
+        ("result", '{"lab": 3}', "result is wrong: 'parameters' is a required"),
     ):
         path = make_run(runs, "bad", {"R@1": 1.0}) / f"{name}.json"
         path.unlink() if text is None else path.write_text(text)
         records, [skipped] = collect_runs(runs)
-        assert len(records) == 6 and re.search(rf"/bad: {reason}", skipped), skipped
+        assert len(records) == 6 and re.search(rf"/bad: .*{reason}", skipped), skipped
     done = results("--runs", runs, "--where", "loss=rambo_log")
     assert done.exit_code == 0 and f"skipped {skipped}" in done.output and "0.310 ± 0.010" in done.output
 
@@ -105,20 +105,13 @@ def test_a_damaged_line_is_named_and_stays_and_two_that_keep_at_a_time_lose_noth
     first, last, new = (replace(record({"AP": 0.5}), run=run) for run in ("a", "c", "b"))
     keep_runs([first, last], table)
     one, other = table.read_bytes().splitlines()
-    for line, reason in {
-        b'{"lab": "x", ': "no JSON, .* at character 13",
-        b"\xff\xfe": "can't decode",
-        b"[1]": "must be a mapping, not list",
-        b'{"lab": "x"}': "missing .* required",
-        json.dumps(asdict(replace(record({}), metrics=3))).encode(): "parameters and metrics must be objects",
-        b"": "no JSON",
-        one: "lab/a has a line before",
-    }.items():
+    for line in (b'{"lab": "x", ', b"[1]", b'{"lab": "x"}', b""):
         before = b"\n".join([one, line, other, b""])
         table.write_bytes(before)
-        found, [skipped] = collect_runs(table)
-        assert found == [first, last] and re.search(rf"kept\.jsonl, line 2: .*{reason}", skipped), reason
-        refused([(lambda: keep_runs([new], table), ValueError, "whole to be written anew, got .*, line 2: ")])
+        message = r"kept\.jsonl, line 2 is no record"
+        refused(
+            [(call, ValueError, message) for call in (lambda: collect_runs(table), lambda: keep_runs([new], table))]
+        )
         assert table.read_bytes() == before
 
     def keep(name):
@@ -145,7 +138,9 @@ def test_tables_and_runs_become_a_table_a_lab(runs, tmp_path):
     assert not (tmp_path / "old").exists()
     options = ["--by", "loss", "--where", "margin=0.05", "--metrics", "R@1", "--lab", "retrieval"]
     of_runs, of_table = (results("--runs", place, *options) for place in (runs, table))
-    assert of_runs.stdout == of_table.stdout and "| smooth_ap | 3 | **0.410 ± 0.010** |" in of_runs.stdout
+    assert of_runs.stdout == of_table.stdout and re.search(
+        r"\| smooth_ap +\| +3 \| +\*\*0.410 ± 0.010\*\* \|", of_runs.stdout
+    )
 
 
 def test_mean_and_deviation_are_of_the_seeds_that_have_a_number_and_settings_are_never_averaged(runs):
@@ -154,7 +149,6 @@ def test_mean_and_deviation_are_of_the_seeds_that_have_a_number_and_settings_are
     found = first.value("R@1")
     assert (found.mean, found.sd, found.n) == (pytest.approx(0.31), pytest.approx(0.01), 3)
     assert found.text() == "0.310 ± 0.010" and found.text(100, 1) == "31.0 ± 1.0"
-    assert first.seconds().text(digits=0) == "41 ± 1" and first.devices() == "CPU"
     [one] = summarise([record({"AP": 0.5}, loss="x")])
     assert one.value("AP").text() == "0.500" and math.isnan(one.value("AP").sd)
     [some] = summarise([record({"AP": 0.5}, 0), record({"AP": None}, 1), record({}, 2), record({"AP": 0.7}, 3)])
@@ -187,7 +181,7 @@ def test_the_best_stands_first_and_is_bold_with_those_that_are_not_worse(runs):
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
     assert cells[0] == ["loss", "runs", "R@1", "seconds", "s a run", "device"] and len(lines) == 4
     assert cells[2][:4] == ["smooth_ap", "3", "**0.410 ± 0.010**", "**29.000 ± 0.000**"], "of seconds, less is better"
-    assert cells[3][:4] == ["rambo_log", "3", "0.310 ± 0.010", "30.000 ± 0.000"]
+    assert cells[3] == ["rambo_log", "3", "0.310 ± 0.010", "30.000 ± 0.000", "41 ± 1", "CPU"]
 
 
 RECORDS = claims.RECORDS

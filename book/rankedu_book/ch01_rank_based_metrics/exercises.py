@@ -1,5 +1,7 @@
 """Chapter 1, rank-based metrics: ranks by counting, average precision, ties, a whole evaluation."""
 
+from functools import partial
+
 import numpy as np
 
 from rankedu import reference
@@ -105,7 +107,7 @@ EXERCISES = (
         "expected_ap(scores, relevance): the mean of AP over all ways to break the ties at random (n ≤ 6).",
         reference.expected_average_precision, _tied_cases, [
             (lambda y, rel: _as_printed(y, rel).mean(), "uses Eqs. 4 and 5 as printed, >= over >, despite ties"),
-            (lambda y, rel: _ap(y, rel), "breaks ties by position once, instead of averaging over all ways"),
+            (_ap, "breaks ties by position once, instead of averaging over all ways"),
             (lambda y, rel: _ap(y, rel, ~rel), "always puts tied negatives first: the pessimistic value"),
             (lambda y, rel: _ap(y, rel, rel), "always puts tied positives first: the optimistic value"),
             (lambda y, rel: (_ap(y, rel, rel) + _ap(y, rel, ~rel)) / 2,
@@ -118,15 +120,13 @@ EXERCISES = (
         "evaluate(embeddings, labels): R@1 and mAP@R of a test set, two numbers. Every item is a query, scores are "
         "cosines, a query takes no part in its own list, and one without another item of its class is left out.",
         evaluate, _test_sets, [
-            (lambda e, labels: evaluate(e, labels, itself=True), "lets a query find itself"),
-            (lambda e, labels: evaluate(e, labels, unit=False), "takes dot products: divide by both lengths"),
-            (lambda e, labels: evaluate(e, labels, lonely=0.0),
-             "counts a query that has nothing to find as a failure: it has no value"),
-            (lambda e, labels: evaluate(e, labels, metric=reference.average_precision),
-             "reads the list to its end: AP@R stops at rank R"),
-            (lambda e, labels: evaluate(e, labels, metric=lambda y, r: reference.precision_at_k(y, r, sum(r))),
+            (partial(evaluate, itself=True), "lets a query find itself"),
+            (partial(evaluate, unit=False), "takes dot products: divide by both lengths"),
+            (partial(evaluate, lonely=0.0), "counts a query that has nothing to find as a failure: it has no value"),
+            (partial(evaluate, metric=reference.average_precision), "reads the list to its end: AP@R stops at rank R"),
+            (partial(evaluate, metric=lambda y, r: reference.precision_at_k(y, r, sum(r))),
              "takes the share of relevant items among the first R: AP@R adds precisions up"),
-            (lambda e, labels: evaluate(e, labels, sign=-1), "puts the most distant item first"),
+            (partial(evaluate, sign=-1), "puts the most distant item first"),
         ],
     ),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import operator
 from fractions import Fraction
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -98,7 +99,7 @@ EXERCISES = (
         "leads from ranks to a minimiser of y · ranks without ever raising it.",
         sort_by_swaps, _cases, [
             (lambda y, ranks: sort_by_swaps(y, ranks, 1), "passes over the ranking only once"),
-            (lambda y, ranks: sort_by_swaps(y, ranks, ascending=True), "sorts the smallest score to rank 1"),
+            (partial(sort_by_swaps, ascending=True), "sorts the smallest score to rank 1"),
             (lambda y, ranks: sort_by_swaps(y, ranks)[::-1], "gives the swaps in reverse: from rk(y) to ranks"),
             (lambda y, ranks: sort_by_swaps(y, np.arange(1, len(y) + 1)),
              "sorts the scores in the order of their positions: the starting point is ranks"),

@@ -10,7 +10,7 @@ import sympy
 class TwoElementLemma:
     """The algebra of one swap, as SymPy expressions. Made by `two_element_lemma`."""
 
-    higher: Any  #: higher, lower, rank: the two scores, :math:`a \ge b`, and the upper of the two ranks.
+    higher: Any  #: higher, lower, rank: the two scores, :math:`a \\ge b`, and the upper of the two ranks.
     lower: Any
     rank: Any
     before: Any  #: before, after: the two items' share of the objective before and after the swap.
@@ -22,26 +22,16 @@ class TwoElementLemma:
         a, b, r = self.higher, self.lower, self.rank
         zero = self.before - a * (r + 1) - b * r, self.after - a * r - b * (r + 1), self.before - self.after - self.gain
         slack, strict = sympy.Symbol("d", nonnegative=True), sympy.Symbol("d", positive=True)
-        gains = [sympy.expand(self.gain.subs(a, b + d)) for d in (slack, strict)]
-        true = all(sympy.expand(term) == 0 for term in zero)
-        return bool(true and gains[0].is_nonnegative and gains[1].is_positive)
+        weak, strong = (sympy.expand(self.gain.subs(a, b + d)) for d in (slack, strict))
+        return all(sympy.expand(term) == 0 for term in zero) and bool(weak.is_nonnegative and strong.is_positive)
 
 
 def two_element_lemma() -> TwoElementLemma:
     """State the two-element case for any neighbouring ranks: the higher score belongs on the better rank.
 
     The general theorem applies this lemma once per swap; see `rankedu.proofs.rearrangement`.
+    Source: RaMBO Thm. 1
 
-    Returns
-    -------
-    TwoElementLemma
-
-    References
-    ----------
-    RaMBO Thm. 1
-
-    Examples
-    --------
     >>> lemma = two_element_lemma()
     >>> lemma.before, lemma.after, lemma.gain
     (a*(r + 1) + b*r, a*r + b*(r + 1), a - b)

@@ -14,14 +14,6 @@ from rankedu_book.kit import style
 from rankedu_book.kit.figures import paper_figure
 
 
-def draw_sizes_axis(axes: Axes, sizes: Sequence[int], label: str, legend: Any = "upper right") -> None:
-    """The axes of mAP over sizes of batches or lengths of lists, and the legend."""
-    axes.set_xscale("log", base=2)
-    style.xticks(axes, sizes)
-    axes.set(xlabel=label, ylabel="mAP", ylim=(0, 1.03))
-    axes.legend(loc=legend)
-
-
 def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4) -> Figure:
     """One relevant item in a long list, and what a few random batches leave of those ahead of it."""
     random = np.random.default_rng(3)
@@ -77,10 +69,10 @@ def minibatch_map(
     """Mean and standard deviation of the mAP of random batches, beside the true mAP of the data set."""
     ranking = study.synthetic_ranking() if ranking is None else ranking
     figure, axes = style.figure(width=6.4, height=3.7)
-    facts = _by_size(axes, ranking, sizes)
-    _draw_truth(axes, ranking)
-    draw_sizes_axis(axes, (*sizes, len(ranking)), "batch size")
+    facts = _draw_batches(axes, ranking, sizes, fmt="o", color=style.ORANGE, label="random batches")
+    _draw_truth(axes, ranking, (*sizes, len(ranking)))
     axes.set_title(f"{name}: {len(ranking)} items, {len(np.unique(ranking.labels))} classes")
+    axes.legend(loc="upper right")
     return style.describe(
         figure,
         f"mAP against batch size for {name}. The data set's mAP is a dashed line at {ranking.mean_ap:.2f}. Mean and "
@@ -88,24 +80,22 @@ def minibatch_map(
     )
 
 
-def _draw_truth(axes: Axes, ranking: Ranking) -> None:
+def _draw_truth(axes: Axes, ranking: Ranking, sizes: Sequence[int]) -> None:
+    """Draw the mAP of the data set over the sizes that the axis names."""
     axes.axhline(ranking.mean_ap, color=style.BLACK, linestyle="--", label="the data set")
+    axes.set_xscale("log", base=2)
+    style.xticks(axes, sizes)
+    axes.set(xlabel="batch size", ylabel="mAP", ylim=(0, 1.03))
 
 
-def draw_error_bars(axes: Axes, x: Sequence[float], spreads: Sequence[tuple[float, float]], **look: Any) -> list[str]:
-    """Draw mean ± standard deviation of batches, within [0, 1]; return them in words."""
-    means, deviations = np.array(spreads).T
-    look = dict[str, Any](fmt="o", color=style.ORANGE, capsize=4, label="random batches") | look
-    axes.errorbar(x, means, yerr=[np.minimum(deviations, means), np.minimum(deviations, 1 - means)], **look)
-    return [f"{mean:.2f} ± {deviation:.2f}" for mean, deviation in spreads]
-
-
-def _by_size(axes: Axes, ranking: Ranking, sizes: Sequence[int], per_class: int = 0, **look: Any) -> str:
-    """Draw them against the batch size."""
+def _draw_batches(axes: Axes, ranking: Ranking, sizes: Sequence[int], per_class: int = 0, **look: Any) -> str:
+    """Draw mean ± standard deviation of the mAP of batches, within [0, 1]; return them in words."""
     batches = [min(300, max(20, 16_000 // size)) for size in sizes]
     drawn = [study.spread(ranking, m, batches=k, per_class=per_class) for m, k in zip(sizes, batches, strict=True)]
-    shown = draw_error_bars(axes, sizes, drawn, **look)
-    return ", ".join(f"{text} at {m}" for text, m in zip(shown, sizes, strict=True))
+    means, deviations = np.array(drawn).T
+    ends = [np.minimum(deviations, means), np.minimum(deviations, 1 - means)]
+    axes.errorbar(sizes, means, yerr=ends, capsize=4, **look)
+    return ", ".join(f"{mean:.2f} ± {off:.2f} at {m}" for (mean, off), m in zip(drawn, sizes, strict=True))
 
 
 def composition(sizes: Sequence[int] = (16, 32, 64, 128, 256), per_class: int = 4) -> Figure:
@@ -114,19 +104,16 @@ def composition(sizes: Sequence[int] = (16, 32, 64, 128, 256), per_class: int = 
     facts = []
     for axes, name in zip(panels, study.SCATTER, strict=True):
         ranking = study.uneven_ranking(name)
-        random = _by_size(axes, ranking, sizes, fmt="o-", label="drawn at random")
+        random = _draw_batches(axes, ranking, sizes, fmt="o-", color=style.ORANGE, label="drawn at random")
         look: dict[str, Any] = {"fmt": "s--", "color": style.PURPLE, "label": f"balanced, {per_class} of a class"}
-        balanced = _by_size(axes, ranking, sizes, per_class, **look)
-        _draw_truth(axes, ranking)
-        draw_sizes_axis(axes, sizes, "batch size", "lower left")
+        balanced = _draw_batches(axes, ranking, sizes, per_class, **look)
+        _draw_truth(axes, ranking, sizes)
         axes.set_title(name.replace(", ", ",\n"))
         facts.append(
             f"{name.capitalize()}: the data set has {ranking.mean_ap:.2f}, random batches {random}, balanced batches "
             f"{balanced}."
         )
-    panels[0].get_legend().remove()
     panels[1].set_ylabel("")
-    panels[1].get_legend().remove()
     style.legend_below(figure, panels[0])
     return style.describe(figure, f"Batch mAP against batch size, in two panels. {' '.join(facts)}")
 

@@ -1,9 +1,7 @@
 """Chapter 5, computed: what random batches say about the mAP and the gradient of the whole, and what a memory does."""
 
-from __future__ import annotations
-
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from math import comb
@@ -11,7 +9,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
 
+from rankedu.losses import APLoss
+from rankedu.metrics import average_precision
+from rankedu.rankers import BlackboxRanker
 from rankedu_book.kit.ranks import Array
 
 Ints = npt.NDArray[np.int64]
@@ -28,26 +32,29 @@ SCATTER = {"small classes tight, large ones wide": (0.05, 0.6), "small classes w
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """A data set in which every item ranks all others."""
+    """A data set in which every item ranks all others by their scores."""
 
     labels: Ints  # (N,)
-    order: npt.NDArray[np.int32]  # (N, N - 1); row q: the other items, most similar first
-    relevant: npt.NDArray[np.bool_]  # whether the item at this place has the label of the query
+    scores: Tensor  # (N, N)
 
     def __len__(self) -> int:
         return len(self.labels)
 
+    def map_of(self, queries: Ints, members: Ints) -> float:
+        """The mAP of queries that rank these members; nan if no query has a relevant one. No query ranks itself."""
+        others = torch.from_numpy(queries[:, None] != members)
+        relevance = torch.from_numpy(self.labels[queries, None] == self.labels[members])
+        counts = (relevance & others).any(1)
+        if not counts.any():
+            return np.nan
+        scores = self.scores[queries[:, None], members]
+        return average_precision(scores[counts], relevance[counts], where=others[counts]).mean().item()
+
     @functools.cached_property
     def mean_ap(self) -> float:
         """The true mAP: every item is a query, all others are its list."""
-        query, place = np.nonzero(self.relevant)
-        return _mean_by_query(query, self.relevant.cumsum(1)[query, place] / (place + 1))
-
-
-def _mean_by_query(query: Ints, precisions: Array) -> float:
-    """The mean, over the queries that have a relevant item, of the mean of their precisions."""
-    count = np.bincount(query)
-    return float(np.mean(np.bincount(query, precisions)[count > 0] / count[count > 0]))
+        everyone = np.arange(len(self))
+        return self.map_of(everyone, everyone)
 
 
 def synthetic_embeddings(
@@ -58,19 +65,15 @@ def synthetic_embeddings(
     centres = random.standard_normal((classes, dim))
     centres /= np.linalg.norm(centres, axis=1, keepdims=True)
     labels = np.repeat(np.arange(classes), per_class)
-    points = centres[labels] + np.broadcast_to(noise, classes)[labels, None] * random.standard_normal(
-        (len(labels), dim)
-    )
+    scatter = np.broadcast_to(noise, classes)[labels, None]
+    points = centres[labels] + scatter * random.standard_normal((len(labels), dim))
     return (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32), labels
 
 
 def rank_all(embeddings: Any, labels: Any) -> Ranking:
     """Let every item rank all others by the cosine of embeddings of length 1; O(N²) memory."""
-    points, classes = np.asarray(embeddings, dtype=np.float64), np.asarray(labels)
-    scores = points @ points.T
-    np.fill_diagonal(scores, -np.inf)
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :-1].astype(np.int32)
-    return Ranking(classes, order, classes[order] == classes[:, None])
+    points = torch.as_tensor(embeddings, dtype=torch.float64)
+    return Ranking(np.asarray(labels), points @ points.T)
 
 
 @functools.cache
@@ -126,7 +129,7 @@ def sample_estimates(
     many of each of some random classes are drawn, else items at random.
     """
     drawn = _draws(ranking.labels, batch_size, batches, length, per_class)
-    return np.array([_batch_map(ranking, queries, members) for queries, members in drawn])
+    return np.array([ranking.map_of(queries, members) for queries, members in drawn])
 
 
 def _draws(labels: Ints, batch_size: int, batches: int, length: int, per_class: int = 0) -> Iterator[tuple[Ints, Ints]]:
@@ -146,19 +149,6 @@ def _draws(labels: Ints, batch_size: int, batches: int, length: int, per_class: 
         start += batch_size
 
 
-def _batch_map(ranking: Ranking, queries: Ints, members: Ints) -> float:
-    """Rank the members for each query: the data set's order with everything else left out."""
-    inside = np.zeros(len(ranking), dtype=bool)
-    inside[members] = True
-    kept = inside[ranking.order[queries]]
-    hits = ranking.relevant[queries] & kept
-    query, place = np.nonzero(hits)
-    if len(query) == 0:
-        return np.nan
-    rank, within = (table.cumsum(1, dtype=np.int32)[query, place] for table in (kept, hits))
-    return _mean_by_query(query, within / rank)
-
-
 def spread(ranking: Ranking, batch_size: int, **options: int) -> tuple[float, float]:
     """Mean and standard deviation of the mAP of those random batches that have one."""
     estimates = sample_estimates(ranking, batch_size, **options)
@@ -169,48 +159,34 @@ def spread(ranking: Ranking, batch_size: int, **options: int) -> tuple[float, fl
 def gradients() -> tuple[Array, dict[tuple[int, int], Array]]:
     """AP-loss gradients with respect to a linear map of the synthetic embeddings: of the set, and of many batches.
 
-    Shapes (dim²,), and by batch size and memory (batches, dim²).
-
-    The map is applied to every embedding before it is normalised again; its gradient is taken at the identity, so it
-    says how the network's last layer should change. Each query has the same λ, whatever the size of the batch.
+    Shapes (dim²,), and by batch size and memory (batches, dim²). The map is applied to every embedding before it is
+    normalised again; its gradient is taken at the identity, so it says how the network's last layer should change. Each
+    query has the same λ, whatever the size of the batch.
     """
-    import torch
-
     embeddings, labels = (torch.from_numpy(x) for x in synthetic_embeddings())
-    everything = torch.arange(len(labels))
+    everything = np.arange(len(labels))
+    [whole] = _gradients(embeddings, labels, [(everything, everything)])
     found = {}
-    whole = _gradient(embeddings, labels, everything, everything[:0])
     for (size, length), batches in GRADIENTS.items():
         drawn = _draws(labels.numpy(), size, 2 * batches, length)
-        made = (
-            _gradient(embeddings, labels, torch.from_numpy(queries), torch.from_numpy(members[size:]))
-            for queries, members in drawn
-        )
-        found[size, length] = np.array(list(islice((g for g in made if g is not None), batches)))
-    assert whole is not None
+        found[size, length] = np.array(list(islice(_gradients(embeddings, labels, drawn), batches)))
     return whole, found
 
 
-def _gradient(embeddings: Any, labels: Any, batch: Any, remembered: Any) -> Array | None:
-    """Mean gradient of the queries that have a relevant item in their list; None if there is none."""
-    import torch
-    from torch.nn.functional import normalize
-
-    from rankedu.losses import APLoss
-    from rankedu.rankers import BlackboxRanker
-
-    weights = torch.eye(embeddings.shape[1], requires_grad=True)
-    current = normalize(embeddings[batch] @ weights, dim=1)
-    scores = current @ torch.cat([current, embeddings[remembered]]).T
-    relevance = labels[batch, None] == labels[torch.cat([batch, remembered])]
-    where = torch.ones_like(relevance)
-    where.diagonal().fill_(False)
-    queries = (relevance & where).any(1).sum()
-    if queries == 0:
-        return None
-    ranker = BlackboxRanker(LAM * int(queries))  # the mean over queries leaves each its own λ
-    (gradient,) = torch.autograd.grad(APLoss(ranker)(scores, relevance, where=where), weights)
-    return np.asarray(gradient.double().flatten().numpy())
+def _gradients(embeddings: Tensor, labels: Tensor, drawn: Iterable[tuple[Ints, Ints]]) -> Iterator[Array]:
+    """The mean gradient of the queries of each batch that have a relevant item in their list, if there are any."""
+    for batch, members in drawn:
+        weights = torch.eye(embeddings.shape[1], requires_grad=True)
+        current = normalize(embeddings[batch] @ weights, dim=1)
+        scores = current @ torch.cat([current, embeddings[members[len(batch) :]]]).T
+        relevance = labels[batch, None] == labels[members]
+        where = torch.ones_like(relevance)
+        where.diagonal().fill_(False)
+        queries = int((relevance & where).any(1).sum())
+        if queries:
+            loss = APLoss(BlackboxRanker(LAM * queries))  # the mean over queries leaves each its own λ
+            (gradient,) = torch.autograd.grad(loss(scores, relevance, where=where), weights)
+            yield gradient.double().flatten().numpy()
 
 
 def alignment(batches: Array, whole: Array, count: int, trials: int = 200, seed: int = 0) -> float:

@@ -1,13 +1,13 @@
 """Chapter 6, ties and margins: the values that meet in a tie, and a margin that prevents a collapse."""
 
+from functools import partial
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from rankedu import reference
-from rankedu_book.kit.check.arrays import as_array
-from rankedu_book.kit.check.spec import Case, Exercise
+from rankedu_book.kit.check.spec import Case, Exercise, as_array
 
 
 def all_values_near_a_tie(relevance):
@@ -91,7 +91,7 @@ EXERCISES = (
             (lambda y, r, lam, m: margin_gradient(y, r, lam, m / 2), "shifts one side only, by half the margin"),
             (lambda y, r, lam, m: -margin_gradient(y, r, lam, m),
              "turns the sign of the gradient around, or ranks from the bottom: rank 1 is the largest score"),
-            (lambda y, r, lam, m: margin_gradient(y, r, lam, m, sign=-1),
+            (partial(margin_gradient, sign=-1),
              "moves the scores against the incoming gradient: Algorithm 1 adds λ times it"),
             (lambda y, r, lam, m: lam * margin_gradient(y, r, lam, m), "forgets to divide by λ"),
             (lambda y, r, lam, m: margin_gradient(y, ~r, lam, m), "takes relevant for irrelevant"),

@@ -1,5 +1,7 @@
 """Chapter 9, Smooth-AP: the value, and its gradient pair by pair."""
 
+from functools import partial
+
 import numpy as np
 
 from rankedu import reference
@@ -58,9 +60,9 @@ EXERCISES = (
         "respect to the scores, by formula and without autograd; one entry for each score, relevance is boolean.",
         _gradient, _ap_cases, [
             (lambda y, rel, t: t * _gradient(y, rel, t), "leaves out the inner derivative: σ(x/τ) has a factor 1/τ"),
-            (lambda y, rel, t: _by_pairs(y, rel, t, within=False),
+            (partial(_by_pairs, within=False),
              "holds the ranks among the relevant items fixed: their sigmoids have a slope as well"),
-            (lambda y, rel, t: _by_pairs(y, rel, t, own=False),
+            (partial(_by_pairs, own=False),
              "leaves out what a pair does to the relevant item itself: the opposite of what it does to the other"),
             (lambda y, rel, t: np.where(rel, 0, _gradient(y, rel, t)), "moves the irrelevant items alone"),
             (lambda y, rel, t: np.where(rel, _gradient(y, rel, t), 0), "moves the relevant items alone"),

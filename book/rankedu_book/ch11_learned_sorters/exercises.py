@@ -1,5 +1,7 @@
 """Chapter 11, learned sorters: a network that is taught to sort, and the loss of two rankings."""
 
+from functools import partial
+
 import numpy as np
 
 from rankedu import reference
@@ -72,10 +74,8 @@ EXERCISES = (
              "teaches ranks from the bottom: rank 1 is the largest score"),
             (lambda net, draw, steps: _teach(net, draw, steps, lambda y: (-y).argsort(1).argsort(1)),
              "counts ranks from 0: the best rank is 1"),
-            (lambda net, draw, steps: _teach(net, draw, steps, scale=False),
-             "compares what the network answers with whole ranks: it answers rank / n"),
-            (lambda net, draw, steps: _teach(net, draw, steps, zero=False),
-             "lets the gradients of all steps add up: set them to zero before each"),
+            (partial(_teach, scale=False), "compares what the network answers with whole ranks: it answers rank / n"),
+            (partial(_teach, zero=False), "lets the gradients of all steps add up: set them to zero before each"),
         ],
         judge=_judge_error, use=_error_after, arrays=("numpy",),
     ),

@@ -1,6 +1,7 @@
 """Chapter 13, hierarchical average precision: levels, relevance, and H-AP by nested rankings."""
 
 import functools
+from functools import partial
 
 import numpy as np
 
@@ -119,11 +120,11 @@ EXERCISES = (
         "rank_among(members), with True for each item of a set, returns their ranks among themselves and 0 for all "
         "others, and may be called once for each distinct relevance above 0 and once more; relevances are ≥ 0.",
         reference.hierarchical_average_precision, _ranking_cases, [
-            (lambda among, rel: _nested(among, rel, step=lambda grade, below: grade),
+            (partial(_nested, step=lambda grade, below: grade),
              "weighs each set by its relevance: it weighs by how much that is above the one before"),
-            (lambda among, rel: _nested(among, rel, step=lambda grade, below: 1.0),
+            (partial(_nested, step=lambda grade, below: 1.0),
              "adds up the ranks as they are: each set weighs by the step from the relevance before to its own"),
-            (lambda among, rel: _nested(among, rel, within=np.equal),
+            (partial(_nested, within=np.equal),
              "ranks each relevance by itself: a set holds everything that is at least as relevant"),
             (lambda among, rel: _nested(among, rel, over=lambda rel: (rel > 0).sum()),
              "divides by the number of relevant items: it is the sum of their relevances"),

@@ -2,6 +2,7 @@
 
 import functools
 import math
+from functools import partial
 
 import numpy as np
 
@@ -140,16 +141,16 @@ EXERCISES = (
         " of k) in the rank of k, and everything else is counted as it is; step takes one difference, in the notebook "
         "also an array of them, and no two scores are equal.",
         reference.happier_loss, _step_losses, [
-            (lambda y, rel, step: _hap(y, rel, step, lower=np.less_equal), "smooths equals, too: they are counted"),
-            (lambda y, rel, step: _hap(y, rel, step, lower=lambda j, k: j == j),
+            (partial(_hap, lower=np.less_equal), "smooths equals, too: they are counted"),
+            (partial(_hap, lower=lambda j, k: j == j),
              "smooths the whole rank: items of higher or equal relevance are counted"),
-            (lambda y, rel, step: _hap(y, rel, step, lower=np.greater),
+            (partial(_hap, lower=np.greater),
              "smooths those of higher relevance: the mistakes are the items of lower relevance"),
             (lambda y, rel, step: _hap(y, rel, lambda x: step(-x)), "hands over the difference the wrong way round"),
-            (lambda y, r, step: _hap(y, r, step, share=np.maximum), "shares the larger relevance: take the smaller"),
-            (lambda y, rel, step: _hap(y, rel, step, share=lambda j, k: k + 0 * j),
+            (partial(_hap, share=np.maximum), "shares the larger relevance: take the smaller"),
+            (partial(_hap, share=lambda j, k: k + 0 * j),
              "counts k's own relevance for everything above: two items share the smaller one"),
-            (lambda y, rel, step: _hap(y, rel, step, share=lambda j, k: j),
+            (partial(_hap, share=lambda j, k: j),
              "counts the whole relevance of everything above: two items share the smaller one"),
             (lambda y, rel, step: _hap(y, rel, lambda x: np.where(x > 0, step(x), 0)),
              "gives the step only to the items above k: it adds something below k, too"),

@@ -1,6 +1,7 @@
 """Chapter 15, the baselines: contrastive loss, calibration, CSL, the pulls of any loss, and what no threshold fits."""
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -140,28 +141,26 @@ EXERCISES = (
         "margin − distance over the pairs of two classes that are nearer than the margin; embeddings have length 1, no "
         "item is paired with itself.",
         contrastive_loss, _embedding_cases, [
-            (lambda e, labels, margin: contrastive_loss(e, labels, margin, square="terms"),
+            (partial(contrastive_loss, square="terms"),
              "squares distances and hinges: so it was published, but not here"),
-            (lambda e, labels, margin: contrastive_loss(e, labels, margin, square="distances"),
+            (partial(contrastive_loss, square="distances"),
              "takes squared distances throughout: the distance is their root"),
-            (lambda e, labels, margin: contrastive_loss(e, labels, margin, zeros=True),
+            (partial(contrastive_loss, zeros=True),
              "averages over pairs beyond the margin too: only terms that are not zero count"),
-            (lambda e, labels, margin: contrastive_loss(e, labels, margin, whole=True),
+            (partial(contrastive_loss, whole=True),
              "averages over terms that are zero, those of items with themselves among them"),
-            (lambda e, labels, margin: contrastive_loss(e, labels, margin, one=True),
-             "takes one mean over all terms: pulls and pushes have a mean each"),
-            (lambda e, labels, margin: contrastive_loss(e, labels, margin, hinge=False),
-             "lets pairs beyond the margin count, with a negative term"),
+            (partial(contrastive_loss, one=True), "takes one mean over all terms: pulls and pushes have a mean each"),
+            (partial(contrastive_loss, hinge=False), "lets pairs beyond the margin count, with a negative term"),
         ],
     ),
     Exercise(
         "calibration_loss(scores, relevance, at_least, at_most): the mean of at_least − score over the relevant items "
         "below at_least, plus the mean of score − at_most over the others above at_most.",
         calibration_loss, _score_cases, [
-            (lambda y, rel, a, b: calibration_loss(y, rel, a, b, whole=True),
+            (partial(calibration_loss, whole=True),
              "averages over items that are right too: only terms that are not zero count"),
-            (lambda y, rel, a, b: calibration_loss(y, rel, a, b, mean=np.sum), "adds up, forgets the means"),
-            (lambda y, rel, a, b: calibration_loss(y, rel, a, b, one=True),
+            (partial(calibration_loss, mean=np.sum), "adds up, forgets the means"),
+            (partial(calibration_loss, one=True),
              "takes one mean over all terms: the relevant items and the others have a mean each"),
             (lambda y, rel, a, b: calibration_loss(y, ~rel, a, b), "takes relevant for irrelevant"),
             (lambda y, rel, a, b: calibration_loss(y, rel, b, a), "mixes up the two bounds"),
@@ -172,15 +171,13 @@ EXERCISES = (
         "it shares with each (the number of levels for its own): the sum over levels l = 1, 2, … of log(1 + Σ exp("
         "scale · (s_n − s_own + margin_l))) over the proxies n of a level below l.",
         csl_loss, _level_cases, [
-            (lambda s, levels, m, scale: csl_loss(s, levels, m, scale, only=True),
-             "takes only the proxies of level l − 1: all below l are negatives"),
-            (lambda s, levels, m, scale: csl_loss(s, levels, m, scale, reverse=True),
+            (partial(csl_loss, only=True), "takes only the proxies of level l − 1: all below l are negatives"),
+            (partial(csl_loss, reverse=True),
              "gives the margins in the wrong order: the first belongs to the coarsest level"),
             (lambda s, levels, m, scale: csl_loss(s, levels, -m, scale),
              "subtracts the margin: it makes the task harder, so it is added to what the negative is ahead"),
-            (lambda s, levels, m, scale: csl_loss(s, levels, m, scale, hard=True),
-             "takes the largest term: the sum is inside of the logarithm"),
-            (lambda s, levels, m, scale: csl_loss(s, levels, m, scale, best=True),
+            (partial(csl_loss, hard=True), "takes the largest term: the sum is inside of the logarithm"),
+            (partial(csl_loss, best=True),
              "refers each level to its best positive: the reference is the own fine proxy at all levels"),
         ],
     ),

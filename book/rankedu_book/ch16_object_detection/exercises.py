@@ -1,5 +1,7 @@
 """Chapter 16, object detection: charges, VOC's AP, the whole loss on proposals, and the λ that it needs."""
 
+from functools import partial
+
 import numpy as np
 
 from rankedu import reference
@@ -104,14 +106,12 @@ EXERCISES = (
         "positive below it, divided by the number of positives; no ties.",
         blame, _list_cases, [
             (lambda y, rel: blame(-y, rel), "puts the smallest score first"),
-            (lambda y, rel: blame(y, rel, weigh=lambda rank: 1 / (len(rank) + 1 - rank)),
+            (partial(blame, weigh=lambda rank: 1 / (len(rank) + 1 - rank)),
              "counts ranks from the bottom: rank 1 is the largest score"),
-            (lambda y, rel: blame(y, rel, weigh=np.ones_like),
+            (partial(blame, weigh=np.ones_like),
              "counts the positives below without weighing them by one over their rank"),
-            (lambda y, rel: blame(y, rel, own=True),
-             "divides by the rank of the negative: it is the rank of the positive below"),
-            (lambda y, rel: blame(y, rel, everyone=True),
-             "charges the positives as well: a positive above another is no mistake"),
+            (partial(blame, own=True), "divides by the rank of the negative: it is the rank of the positive below"),
+            (partial(blame, everyone=True), "charges the positives as well: a positive above another is no mistake"),
         ],
     ),
     Exercise(
@@ -120,9 +120,9 @@ EXERCISES = (
         voc_ap, _hit_cases, [
             (lambda hits, objects: voc_ap(hits, hits.sum()),
              "divides by the objects that were found: one that nobody found counts too, with precision 0"),
-            (lambda hits, objects: voc_ap(hits, objects, beyond=lambda precision: precision),
+            (partial(voc_ap, beyond=lambda precision: precision),
              "takes the precisions as they are, as Eq. 4 does: the envelope takes the best at this recall or beyond"),
-            (lambda hits, objects: voc_ap(hits, objects, beyond=np.maximum.accumulate),
+            (partial(voc_ap, beyond=np.maximum.accumulate),
              "takes the best precision so far: the envelope looks at larger recalls, not at smaller ones"),
             (_eleven, "samples the envelope at the recalls 0, 0.1, …, 1: that is VOC 2007's"),
             (lambda hits, n: voc_ap(hits, n) * n, "adds the precisions up, without dividing by the objects"),
@@ -135,21 +135,20 @@ EXERCISES = (
         "scores of a class are lowered by half the margin where a proposal shows it, and raised by half elsewhere; "
         "a class without a positive has no part in mAP.",
         _proposal_loss, _proposal_cases, [
-            (lambda z, c, m: _proposal_loss(z, c, m, kind="logit"),
+            (partial(_proposal_loss, kind="logit"),
              "ranks the bare logits: log-odds are what lies above the background's"),
-            (lambda z, c, m: _proposal_loss(z, c, m, kind="probability"), "ranks probabilities, not log-odds"),
-            (lambda z, c, m: _proposal_loss(z, c, m, background=True),
+            (partial(_proposal_loss, kind="probability"), "ranks probabilities, not log-odds"),
+            (partial(_proposal_loss, background=True),
              "takes the background for a class: it is irrelevant in every list, and has none of its own"),
-            (lambda z, c, m: _proposal_loss(z, c, m, absent=0.0),
+            (partial(_proposal_loss, absent=0.0),
              "counts a class without a positive as perfect: it has no part in the mean"),
-            (lambda z, c, m: _proposal_loss(z, c, m, absent=1.0),
+            (partial(_proposal_loss, absent=1.0),
              "counts a class without a positive as AP = 0: it has no part in the mean"),
-            (lambda z, c, m: _proposal_loss(z, c, m, share=2 / 3), "mixes them the other way round"),
-            (lambda z, c, m: _proposal_loss(z, c, m, share=0.0), "leaves the list of all classes out"),
-            (lambda z, c, m: _proposal_loss(z, c, m, share=1.0),
+            (partial(_proposal_loss, share=2 / 3), "mixes them the other way round"),
+            (partial(_proposal_loss, share=0.0), "leaves the list of all classes out"),
+            (partial(_proposal_loss, share=1.0),
              "puts all classes into one list only: two thirds are the mean over classes"),
-            (lambda z, c, m: _proposal_loss(z, c, m, turn=-1),
-             "shifts the wrong way: the margin makes it harder for the positives"),
+            (partial(_proposal_loss, turn=-1), "shifts the wrong way: the margin makes it harder for the positives"),
             (lambda z, c, m: _proposal_loss(z, c, 2 * m), "shifts either side by the whole margin"),
             (lambda z, c, m: _proposal_loss(z, c, 0.0), "leaves the margin out"),
         ],
@@ -160,13 +159,11 @@ EXERCISES = (
         "Algorithm 1, for 1 − AP of the shifted scores, ranks from 1 to n and the gradient through rk(y⁺) stopped; no "
         "ties, and some positive stands below a negative.",
         _least_lambda, _lambda_cases, [
-            (lambda y, rel, m: _least_lambda(y, rel, m, bound=True),
-             "takes the bound λ/(4 P r): a positive's own push is mostly shorter"),
-            (lambda y, rel, m: _least_lambda(y, rel, m, nearest=True),
+            (partial(_least_lambda, bound=True), "takes the bound λ/(4 P r): a positive's own push is mostly shorter"),
+            (partial(_least_lambda, nearest=True),
              "takes the positive with the smallest gap: another one may be pushed harder"),
-            (lambda y, rel, m: _least_lambda(y, rel, m, last=True),
-             "waits until every positive passes one: the first is enough"),
-            (lambda y, rel, m: _least_lambda(y, rel, m, highest=True),
+            (partial(_least_lambda, last=True), "waits until every positive passes one: the first is enough"),
+            (partial(_least_lambda, highest=True),
              "asks a positive to pass all negatives above it: the nearest is enough"),
             (lambda y, rel, m: _least_lambda(y, rel, 0.0), "leaves the margin out"),
         ],

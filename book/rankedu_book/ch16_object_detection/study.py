@@ -1,4 +1,4 @@
-"""Chapter 16, computed: which negatives cost AP, which classes are absent from a batch, and which scores a step moves."""
+"""Chapter 16, computed: which negatives cost AP, which classes a batch lacks, and which scores a step moves."""
 
 import numpy as np
 import numpy.typing as npt

@@ -1,14 +1,10 @@
 """A mean over starts, each a whole experiment of its own, and its confidence interval."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
+from rankedu_book.kit.ranks import Array
 
-Array = npt.NDArray[np.float64]
-#: How large an advantage must be, by chance, for an arm that has none: this share of all comparisons of a table.
+#: How often an interval may miss: this share of all comparisons of a table.
 LEVEL = 0.05
 
 
@@ -29,13 +25,13 @@ class Interval:
 
 
 def interval(values: Array, comparisons: int = 1) -> Interval:
-    """The mean of one value a start; of several comparisons each has its share of the level (Bonferroni).
+    """Compute the interval of one value per start; several comparisons share the level (Bonferroni).
 
+    >>> import numpy as np
     >>> print(interval(np.array([0.1, 0.2, 0.3])))
     +0.200 ± 0.248
     """
     from scipy import stats
 
-    n = len(values)
-    width = stats.t.ppf(1 - LEVEL / comparisons / 2, n - 1) * values.std(ddof=1) / np.sqrt(n)
+    width = stats.sem(values) * stats.t.isf(LEVEL / comparisons / 2, len(values) - 1)
     return Interval(float(values.mean()), float(width))

@@ -29,20 +29,10 @@ class Drawn(NamedTuple):
 def paper_figure(
     source: str, **takes: Callable[[Any], dict[str, Any]]
 ) -> Callable[[Callable[..., Figure]], Callable[..., Figure]]:
-    """Register a function under the printed figure that it draws in the book's style.
+    """Register a function under the printed figure that it draws, such as "RaMBO Fig. 1".
 
-    Parameters
-    ----------
-    source : str
-        The printed figure, such as ``"RaMBO Fig. 1"``.
-    **takes : callable
-        For a setting of `SETTINGS` that the function calls otherwise, what to pass for its value. A parameter of the
-        function that has the setting's own name needs no such line.
-
-    Returns
-    -------
-    callable
-        A decorator that returns the function as it is.
+    A parameter that has the name of one of `SETTINGS` takes its value. ``takes`` is for others: it maps the name of a
+    setting to a function that turns its value into arguments.
     """
 
     def register(draw: Callable[..., Figure]) -> Callable[..., Figure]:
@@ -83,24 +73,8 @@ def show_source(*functions: Callable[..., Any]) -> Any:
 def write_figures(folder: Path, only: str = "", settings: Mapping[str, Any] | None = None) -> Iterator[Drawn]:
     """Draw figures of the papers, and write each as PNG and SVG.
 
-    Parameters
-    ----------
-    folder : Path
-        Where they are written; made if missing.
-    only : str
-        Names of printed figures, with semicolons between them. All are drawn if it is empty.
-    settings : Mapping[str, Any], optional
-        Values for some of `SETTINGS`. A figure uses those that it depends on.
-
-    Yields
-    ------
-    Drawn
-        One figure after the other.
-
-    Raises
-    ------
-    ValueError
-        If a name is unknown, or if a setting changes none of the chosen figures.
+    ``only`` names the printed figures, with semicolons between them; by default all are drawn. A figure uses those of
+    the settings that it depends on. ValueError for an unknown name, or a setting that changes none of the figures.
     """
     from tqdm import tqdm
 

@@ -44,14 +44,9 @@ class Lab:
         (self.folder / f"{name}.png").write_bytes(style.png(figure))
 
     def save(self, outcome: Any = None, **result: Any) -> None:
-        """Save the result of the run, and say where it lies; with the outcome of a training also its weights.
+        """Save metrics and rows as :func:`rankedu_lab.runs.save_result` does, and say where they are.
 
-        Parameters
-        ----------
-        outcome : Any, optional
-            What a training left behind: it has notes, evidence, and a checkpoint that is given up.
-        **result : Any
-            Metrics and rows, as :func:`rankedu_lab.runs.save_result` describes them.
+        The outcome of a training adds its notes and evidence, and gives up its checkpoint.
         """
         told = {} if outcome is None else {"notes": "; ".join(outcome.notes), "evidence": outcome.evidence}
         save_result({"lab": self.name, "parameters": self.parameters, **told, **result}, folder=self.folder)
@@ -62,28 +57,10 @@ class Lab:
 
 
 def begin(name: str, given: Mapping[str, Any]) -> Lab:
-    """Check the parameters of a lab's notebook, and choose the folder of the run.
+    """Check the parameters of a lab's notebook, whose variables are given, and choose the folder of the run.
 
-    papermill only warns of a parameter that a notebook does not have. Here it is an error.
-
-    Parameters
-    ----------
-    name : str
-        Name of the lab.
-    given : Mapping[str, Any]
-        The variables of the notebook: `globals()`.
-
-    Returns
-    -------
-    Lab
-        The run that begins.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is unknown, or names a loss, a data set or a network that there is not.
-    TypeError
-        If a parameter is of another type than its default.
+    papermill only warns of a parameter that a notebook does not have. Here it is a ValueError, as is the name of an
+    unknown loss, data set or network; a parameter of another type than its default is a TypeError.
     """
     own = [source for source in given.get("In", ()) if re.match(r"\w+: [\w\[\]]+ = ", source)]  # a copy may have more
     declared = declared_in(own[-1], name) if own else read_parameters(find_lab(name, find_labs()))

@@ -44,23 +44,11 @@ warnings.simplefilter("ignore", NoStepWarning)  # studies go down to strengths a
 
 
 def interact(**sliders: ipywidgets.Widget) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Draw a function again whenever a slider moves: `ipywidgets.interact`, and one picture where no kernel stays.
+    """Draw a function again whenever one of the sliders of its parameters moves, as `ipywidgets.interact` does.
 
     A committed notebook has no kernel behind its sliders. It is executed with ``RANKEDU_EXPLORABLES=static``, and then
     the function runs once, with the value that each slider has at first.
 
-    Parameters
-    ----------
-    **sliders : ipywidgets.Widget
-        A slider for each parameter of the function.
-
-    Returns
-    -------
-    callable
-        A decorator for the function that draws.
-
-    Examples
-    --------
     >>> os.environ["RANKEDU_EXPLORABLES"] = "static"
     >>> @interact(lam=FloatSlider(value=2.0, min=0.5, max=8.0, description="λ"))
     ... def your_own_slider(lam):
@@ -79,17 +67,8 @@ def interact(**sliders: ipywidgets.Widget) -> Callable[[Callable[..., Any]], Cal
 
 
 def text_says(written: str | tuple[str, ...], value: Any) -> None:
-    """Compare a number in the text with its value, and print a line where the two differ.
+    """Compare a number in the text, written in one or several ways, with its value; print a line where they differ.
 
-    Parameters
-    ----------
-    written : str or tuple of str
-        The number as it is written in the text; several if it is written in several ways.
-    value : Any
-        What the cell has computed. A number is compared with the digits that are written.
-
-    Examples
-    --------
     >>> text_says("0.33", 1 / 3)
     >>> text_says(("33%", "0.333"), 0.34)
     The text says 33%, and here the value is 34%.

@@ -90,6 +90,5 @@ def draw_row(
 
 
 def bare(axes: Axes, width: float, low: float, high: float) -> None:
-    """Nothing but pictures: no axis, equal scales."""
-    axes.set(xlim=(-0.06, width), ylim=(low, high), aspect="equal")
-    axes.axis("off")
+    """Show nothing but pictures, on equal scales."""
+    style.bare(axes, xlim=(-0.06, width), ylim=(low, high), aspect="equal")

@@ -31,18 +31,8 @@ _PICTURE = re.compile(r'<img alt="([^"]*)"(?: width="(\d+)")? src="data:image/pn
 def predict(line: str, cell: str) -> None:
     """Run a cell and fold what it shows: the magic `%%predict`.
 
-    Parameters
-    ----------
-    line : str
-        The kind of guess: ``number``, ``words`` (the default), ``choice 3`` for one of three, or ``fold`` for a result
-        that is folded without a guess.
-    cell : str
-        The code.
-
-    Raises
-    ------
-    ValueError
-        If the kind is none of these.
+    The line has the kind of guess: ``number``, ``words`` (the default), ``choice 3`` for one of three, or ``fold`` for
+    a result that is folded without a guess.
     """
     from IPython.display import publish_display_data
 

@@ -10,6 +10,7 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import NullLocator
 from PIL import Image
 
@@ -53,16 +54,11 @@ DPI = 100
 SIZE, WIDEST = 13, 7.2
 # All that is drawn where this is imported has the look.
 _LOOK: dict[Any, Any] = (
-    {
-        "font.family": "DejaVu Sans",
-        "font.size": SIZE,
-        "axes.titlesize": SIZE,
-        "axes.labelsize": SIZE,
-        "figure.labelsize": SIZE,
-    }
-    | {"xtick.labelsize": SIZE, "ytick.labelsize": SIZE, "legend.fontsize": SIZE, "legend.frameon": False}
-    | {"axes.spines.top": False, "axes.spines.right": False, "lines.linewidth": 2.0, "image.cmap": LANDSCAPE}
-    | {"axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK]), "figure.facecolor": "white"}
+    {f"{part}size": SIZE for part in ("font.", "axes.title", "axes.label", "figure.label")}
+    | {f"{part}size": SIZE for part in ("xtick.label", "ytick.label", "legend.font")}
+    | {"font.family": "DejaVu Sans", "legend.frameon": False, "axes.spines.top": False, "axes.spines.right": False}
+    | {"lines.linewidth": 2.0, "image.cmap": LANDSCAPE, "figure.facecolor": "white"}
+    | {"axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK])}
     | {"svg.hashsalt": "rankedu", "svg.fonttype": "path"}
 )
 mpl.rcParams.update(_LOOK)
@@ -75,13 +71,8 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 _COLOURS, _LINES = (GREEN, ORANGE, SKY, PURPLE, BLUE, BLACK, GREY), ("-", "--", "-.", ":", "-", "--", "-.")
 _LOOKS = [{"color": c, "marker": m, "linestyle": ls} for c, m, ls in zip(_COLOURS, "os^DvPX", _LINES, strict=True)]
 #: Rankers, and the losses that are made of them, which have the same look: its number.
-_MADE_OF = {
-    name: number
-    for number, names in enumerate(
-        ("blackbox RaMBO rambo_ap", "sigmoid Smooth-AP smooth_ap", "histogram FastAP", "projection", "supremum roadmap")
-    )
-    for name in names.split()
-}
+_KIN = "blackbox RaMBO rambo_ap", "sigmoid Smooth-AP smooth_ap", "histogram FastAP", "projection", "supremum roadmap"
+_MADE_OF = {name: number for number, names in enumerate(_KIN) for name in names.split()}
 
 
 def figure(
@@ -122,6 +113,22 @@ def draw_items(
         axes.text(place, height, name, ha="center", va="center_baseline", zorder=5, **ink)
 
 
+def write(axes: Axes, x: float, y: float, text: Any, **look: Any) -> Text:
+    """Write a text whose middle is at (x, y)."""
+    return axes.text(x, y, str(text), **{"ha": "center", "va": "center"} | look)
+
+
+def bare(axes: Axes, **limits: Any) -> None:
+    """Set the limits of a drawing that has no axis."""
+    axes.set(**limits)
+    axes.axis("off")
+
+
+def legend_beside(axes: Axes, **options: Any) -> None:
+    """Draw the legend to the right of the axes."""
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), **options)
+
+
 def legend_below(made: Figure, axes: Axes, columns: int = 6, **options: Any) -> None:
     """One legend for the whole figure, of what was drawn on one of its axes."""
     handles, labels = axes.get_legend_handles_labels()
@@ -148,6 +155,11 @@ def draw_scaling(
         facts.append(f"{name}: exponent {exponent:.2f} ± {margin:.2f} over {min(times)} to {max(times)} items")
     axes.set(xlabel="items in the list", ylabel="seconds, forward + backward")
     return facts
+
+
+def listed(values: Iterable[Any], form: str = "{}", between: str = ", ") -> str:
+    """Numbers in a row, as descriptions have them."""
+    return between.join(map(form.format, values))
 
 
 def in_words(count: int) -> str:

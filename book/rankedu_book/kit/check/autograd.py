@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from rankedu_book.kit.check.arrays import Array, as_array
+from rankedu_book.kit.check.spec import Array, as_array
 
 
 def layer(function: Callable[[Any], Any], scores: Array, weights: Array) -> list[list[float]]:

@@ -10,10 +10,9 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from rankedu_book.kit.check.arrays import as_array
 from rankedu_book.kit.check.patterns import relation, where_wrong
 from rankedu_book.kit.check.running import Outcome, outcomes, value_of
-from rankedu_book.kit.check.spec import Exercise, find
+from rankedu_book.kit.check.spec import Exercise, as_array, find
 from rankedu_book.kit.check.wording import known, show_value, told
 
 
@@ -85,17 +84,15 @@ def _common(exercise: Exercise, tried: list[Outcome]) -> str:
     if any(outcome.stopped for outcome in tried):
         return ""
     if exercise.judge is None:
-        answers = []
-        for outcome in tried:
-            right = as_array(exercise.right(outcome.case))
-            try:
-                given = as_array(outcome.value)
-            except (TypeError, ValueError):
-                return ""
-            if given.size != right.size or (right.ndim and given.shape != right.shape):
-                return ""
-            answers.append((outcome.case, right, given.reshape(right.shape)))
-        if common := relation(answers):
+        rights = [as_array(exercise.right(outcome.case)) for outcome in tried]
+        try:
+            values = [as_array(outcome.value) for outcome in tried]
+        except (TypeError, ValueError):
+            return ""
+        if any(v.size != r.size or (r.ndim and v.shape != r.shape) for v, r in zip(values, rights, strict=True)):
+            return ""
+        cases = [outcome.case for outcome in tried]
+        if common := relation([(c, r, v.reshape(r.shape)) for c, r, v in zip(cases, rights, values, strict=True)]):
             return common
     right_ones, wrong_ones = ([o.case for o in tried if (o.problem is None) == right] for right in (True, False))
     return where_wrong(right_ones, wrong_ones)

@@ -5,23 +5,22 @@ from typing import Any
 
 import numpy as np
 
-from rankedu_book.kit.check.arrays import Array
 from rankedu_book.kit.check.compare import same
-from rankedu_book.kit.check.spec import Case
+from rankedu_book.kit.check.spec import Array, Case
 
 #: An input, the right value and the one returned, as arrays of one shape.
 Answer = tuple[Case, Array, Array]
 
 #: What is returned on every input → it from the right value and the numbers of items and of relevant ones.
 _RELATIONS: dict[str, Callable[[Array, float, float], Array]] = {
-    "the right value with the sign turned round.": lambda right, n, positives: -right,
-    "one minus what was asked for.": lambda right, n, positives: 1 - right,
+    "the right value with the sign turned round.": lambda right, n, p: -right,
+    "one minus what was asked for.": lambda right, n, p: 1 - right,
     "the whole part of the right value: is there a // or an array of integers?": lambda right, n, p: np.floor(right),
-    "the right value times the number of items: a sum and not a mean?": lambda right, n, positives: right * n,
-    "the right value divided once more by the number of items.": lambda right, n, positives: right / n,
-    "a mean over all items, where the relevant ones were asked for.": lambda right, n, positives: right * positives / n,
-    "the right value times the number of relevant items.": lambda right, n, positives: right * positives,
-    "the right value divided once more by the number of relevant items.": lambda right, n, positives: right / positives,
+    "the right value times the number of items: a sum and not a mean?": lambda right, n, p: right * n,
+    "the right value divided once more by the number of items.": lambda right, n, p: right / n,
+    "a mean over all items, where the relevant ones were asked for.": lambda right, n, p: right * p / n,
+    "the right value times the number of relevant items.": lambda right, n, p: right * p,
+    "the right value divided once more by the number of relevant items.": lambda right, n, p: right / p,
 }
 #: What inputs may share → whether this value of an argument is such a one.
 _TRAITS: dict[str, Callable[[Any], bool]] = {
@@ -48,11 +47,8 @@ def relation(answers: Sequence[Answer]) -> str:
     if len(answers) < 3:
         return ""
     with np.errstate(all="ignore"):
-        for text, transform in _RELATIONS.items():
-            if all(
-                same(np.asarray(transform(right, *_counts(case))).tolist(), given.tolist())
-                for case, right, given in answers
-            ):
+        for text, turned in _RELATIONS.items():
+            if all(same(np.asarray(turned(right, *_counts(case))).tolist(), v.tolist()) for case, right, v in answers):
                 return f"On every input it is {text}"
         right = np.concatenate([right.ravel() for _, right, _ in answers])
         given = np.concatenate([given.ravel() for _, _, given in answers])

@@ -7,10 +7,19 @@ from functools import cache
 from importlib import import_module
 from typing import Any, TypeVar
 
-from rankedu_book.kit import modules
+import numpy as np
 
+from rankedu_book.kit import modules
+from rankedu_book.kit.check.compare import numbers
+
+Array = np.ndarray[Any, Any]
 Case = dict[str, Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def as_array(value: Any) -> Array:
+    """Turn a number, list, array or tensor into an array; anything else raises TypeError or ValueError."""
+    return np.asarray(numbers(value), dtype=np.float64)
 
 
 def plain(function: Function) -> Function:

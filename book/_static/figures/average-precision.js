@@ -53,15 +53,7 @@ rankedu.figures["average-precision"] = ({ el, model, ranks, ui }) => {
     marks.push(ui.tag("text", { x: 34, y: level(0) + 35, class: "soft" }, "rank, and the precision at each relevant item"));
     marks.push(ui.tag("line", { x1: 34, x2: plot, y1: level(ap), y2: level(ap), class: "line dashed mean" }));
     marks.push(ui.tag("text", { x: plot - 2, y: level(ap) - 6, "text-anchor": "end", class: "bold mean" }, `AP = ${ui.number(ap)}`));
-    metrics.forEach(([name, value], row) => {
-      const [x, y] = wide ? [plot + 40, 172 + row * 38] : [0, 386 + row * 19];
-      const [from, to] = wide ? [x, width] : [120, width - 44];
-      const at = wide ? y + 8 : y - 4;
-      marks.push(ui.tag("text", { x, y, class: row ? "" : "bold" }, name));
-      marks.push(ui.tag("text", { x: width, y, "text-anchor": "end", class: row ? "" : "bold" }, ui.number(value)));
-      marks.push(ui.tag("line", { x1: from, x2: to, y1: at, y2: at, class: "track" }));
-      if (value) marks.push(ui.tag("line", { x1: from, x2: from + value * (to - from), y1: at, y2: at, class: `track full${row ? "" : " mean"}` }));
-    });
+    marks.push(ui.bars(metrics, width, ...(wide ? [plot + 40, 172] : [0, 386])));
     [...scores.keys()].sort((i, j) => (handles[i].node === document.activeElement) - (handles[j].node === document.activeElement)).forEach((i) => {
       const x = axis(scores[i]);
       marks.push(ui.item(x, 46, relevance[i], NAMES[i]));

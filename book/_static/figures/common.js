@@ -33,6 +33,23 @@ rankedu.ui = (() => {
     tag("circle", { cx: x - 72, cy: y - 4, r: 5, class: "yes" }) + tag("text", { x: x - 63, y, class: "soft" }, "relevant") +
     tag("rect", { x: x + 1, y: y - 8.5, width: 9, height: 9, class: "no" }) + tag("text", { x: x + 15, y, class: "soft" }, "irrelevant");
 
+  /**
+   * Metrics and their values as bars, the first in bold: in a column at `x`, or, where `x` is 0, in rows as wide as the
+   * figure. A stroke marks the value that each had `before`.
+   */
+  const bars = (metrics, width, x, y, before = []) =>
+    metrics.map(([name, value], row) => {
+      const line = y + row * (x ? 39 : 19), kind = row ? "" : "bold";
+      const [from, to, at] = x ? [x, width, line + 9] : [120, width - 44, line - 4];
+      const bar = (share, looks) => tag("line", { x1: from, x2: from + share * (to - from), y1: at, y2: at, class: looks });
+      const then = from + (before[row] ?? value) * (to - from);
+      return [
+        tag("text", { x, y: line, class: kind }, name), tag("text", { x: width, y: line, "text-anchor": "end", class: kind }, number(value)),
+        bar(1, "track"), value ? bar(value, row ? "track full" : "track full mean") : "",
+        Math.abs((before[row] ?? value) - value) > 0.004 ? tag("line", { x1: then, x2: then, y1: at - 7, y2: at + 7, class: "line" }) : "",
+      ].join("");
+    }).join("");
+
   /** An arrow from one point to another; `kind` is the class of its line. */
   function arrow(x1, y1, x2, y2, kind = "", head = 6) {
     const far = Math.hypot(x2 - x1, y2 - y1);
@@ -72,9 +89,9 @@ rankedu.ui = (() => {
     for (const { title, note, steps } of rows) {
       const longest = Math.max(...steps.map(Math.abs)), none = longest < 1e-6;
       base += wide ? tall / 2 + 6 : tall / 2 + 22;
-      const [high, told] = wide ? [base - 3, base + 15] : [base - tall / 2 - 4, base - tall / 2 - 4];
+      const [high, low] = wide ? [base - 3, base + 15] : [base - tall / 2 - 4, base - tall / 2 - 4];
       marks.push(tag("text", { x: 0, y: high, class: "bold" }, title));
-      marks.push(tag("text", { x: wide ? 0 : width, y: told, class: "soft", "text-anchor": wide ? "start" : "end" }, note));
+      marks.push(tag("text", { x: wide ? 0 : width, y: low, class: "soft", "text-anchor": wide ? "start" : "end" }, note));
       marks.push(tag("line", { x1: left, x2: width, y1: base, y2: base, class: "axis" }));
       steps.forEach((step, i) => {
         const x = column(places[i]), far = none ? 0 : (-(tall / 2 - 1) * step) / longest, kind = relevant[i] ? "yes" : "down";
@@ -98,7 +115,7 @@ rankedu.ui = (() => {
   /**
    * Set a figure up. `start` is the state that it opens in and all that the address keeps; `draw(state, width)` draws it
    * in CSS pixels whenever the state, the width or the theme changes, and returns what a reader without the picture is
-   * told; `shown(state)` adds to `data-state` what follows from the state.
+   * given; `shown(state)` adds to `data-state` what follows from the state.
    */
   function figure({ el, model, name, start, draw, shown = () => ({}) }) {
     const stage = element("div", { className: "play-stage" });
@@ -125,8 +142,8 @@ rankedu.ui = (() => {
 
     /** Keep the state where the reader can find it again, and say what is seen, once the hand rests. */
     function keep() {
-      const told = Object.keys(start).filter((key) => JSON.stringify(state[key]) !== JSON.stringify(start[key]));
-      const text = new URLSearchParams(told.map((key) => [key, JSON.stringify(state[key])])).toString();
+      const changed = Object.keys(start).filter((key) => JSON.stringify(state[key]) !== JSON.stringify(start[key]));
+      const text = new URLSearchParams(changed.map((key) => [key, JSON.stringify(state[key])])).toString();
       if (el.id)
         try {
           history.replaceState(history.state, "", `#${el.id}${text ? `?${text}` : ""}`);
@@ -372,7 +389,7 @@ rankedu.ui = (() => {
     });
   }
 
-  return { figure, tag, scale, number, slopes, item, key, arrow, apart, pushes, element, clamp, still, inSight, start };
+  return { figure, tag, scale, number, slopes, item, key, bars, arrow, apart, pushes, element, clamp, still, inSight, start };
 })();
 
 if (document.querySelector("figure.play")) {

@@ -61,19 +61,7 @@ rankedu.figures["h-ap"] = ({ el, model, ranks, ui }) => {
       marks.push(ui.tag("text", { x, y: base - high - 7, "text-anchor": "middle", class: "bold" }, rel[k] ? ui.number(shares[k]) : "0"));
       marks.push(mark(x, base + 14, levels[k], 9), ui.tag("text", { x, y: base + 40, "text-anchor": "middle", class: "soft" }, place === 1 ? "rank 1" : String(place)));
     });
-    metrics.forEach(([name, value], row) => {
-      const [x, y] = wide ? [plot + 30, base - 84 + row * 40] : [0, base + 62 + row * 19];
-      const [from, to, at] = wide ? [x, width, y + 9] : [112, width - 42, y - 4];
-      marks.push(ui.tag("text", { x, y, class: row ? "" : "bold" }, name));
-      marks.push(ui.tag("text", { x: width, y, "text-anchor": "end", class: row ? "" : "bold" }, ui.number(value)));
-      marks.push(ui.tag("line", { x1: from, x2: to, y1: at, y2: at, class: "track" }));
-      if (value) marks.push(ui.tag("line", { x1: from, x2: from + value * (to - from), y1: at, y2: at, class: `track full${row ? "" : " mean"}` }));
-      const then = before.length ? before[row] : value;
-      if (Math.abs(then - value) > 0.004) {
-        const mark = from + then * (to - from);
-        marks.push(ui.tag("line", { x1: mark, x2: mark, y1: at - 7, y2: at + 7, class: "line" }));
-      }
-    });
+    marks.push(ui.bars(metrics, width, ...(wide ? [plot + 30, base - 84] : [0, base + 62]), before));
     [...scores.keys()].sort((i, j) => (handles[i].node === document.activeElement) - (handles[j].node === document.activeElement)).forEach((i) => {
       const x = axis(scores[i]);
       marks.push(mark(x, line, levels[i], 15));
@@ -84,8 +72,8 @@ rankedu.figures["h-ap"] = ({ el, model, ranks, ui }) => {
     const [whole, leaf] = [0, 1].map((row) => metrics[row][1] - (before.length ? before[row] : metrics[row][1]));
     const way = (change) => `${change > 0 ? "rises" : "falls"} by ${ui.number(Math.abs(change))}`;
     const [sum, most] = [shares, rel].map((values) => ui.number(ranks.mean(values) * n));
-    const told = `The numbers are H-rank / rank. Their sum, ${sum}, divided by the sum of rel, ${most}, is H‑AP.`;
-    return whole * leaf < -1e-5 ? `AP of Lada #2 ${way(leaf)} with this move, and H-AP ${way(whole)}. They disagree.` : told;
+    const usual = `The numbers are H-rank / rank. Their sum, ${sum}, divided by the sum of rel, ${most}, is H‑AP.`;
+    return whole * leaf < -1e-5 ? `AP of Lada #2 ${way(leaf)} with this move, and H-AP ${way(whole)}. They disagree.` : usual;
   }
 
   const play = ui.figure({

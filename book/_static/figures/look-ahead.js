@@ -66,10 +66,10 @@ rankedu.figures["look-ahead"] = ({ el, model, ranks, ui }) => {
       handles[i].at(LEFT, up(score), `Item ${NAMES[i]}`, `score ${ui.number(score)}, rank ${before[i]}`, score, LOW, HIGH);
     });
     picture.draw(width, marks.join(""), "Five scores on the way along the arrow, and the loss on the way");
-    const told = passed.filter(({ t }) => t < lam).map(({ i, j }) => `${NAMES[i]} passes ${NAMES[j]}`);
-    if (!told.length) return `Within λ = ${ui.number(lam)} no item passes another. The gradient is zero.`;
+    const passes = passed.filter(({ t }) => t < lam).map(({ i, j }) => `${NAMES[i]} passes ${NAMES[j]}`);
+    if (!passes.length) return `Within λ = ${ui.number(lam)} no item passes another. The gradient is zero.`;
     const pushed = (sign) => [...NAMES].filter((_, i) => Math.sign(slopes[i]) === sign).join(", ");
-    return `Within λ = ${ui.number(lam)} ${told.join(", ")}. A descent step raises ${pushed(-1)} and lowers ${pushed(1)}.`;
+    return `Within λ = ${ui.number(lam)} ${passes.join(", ")}. A descent step raises ${pushed(-1)} and lowers ${pushed(1)}.`;
   }
 
   const play = ui.figure({

@@ -39,8 +39,8 @@ rankedu.figures.surrogates = ({ el, model, ranks, ui }) => {
       const found = strength(number, state.distortion);
       const slopes = number ? ui.slopes((y) => height(y, found), scores) : ranks.rank_gradient(scores, RELEVANT, found);
       const steps = slopes.map((slope) => -slope);
-      const told = letter === "bins" ? `${Math.round(found)} ${Math.round(found) > 1 ? "bins" : "bin"}` : `${letter} = ${found.toPrecision(2)}`;
-      return { title, note: steps.some((step) => Math.abs(step) > 1e-6) ? told : `${told}: no push`, steps };
+      const setting = letter === "bins" ? `${Math.round(found)} ${Math.round(found) > 1 ? "bins" : "bin"}` : `${letter} = ${found.toPrecision(2)}`;
+      return { title, note: steps.some((step) => Math.abs(step) > 1e-6) ? setting : `${setting}: no push`, steps };
     });
     const share = ranks.mean(RELEVANT);
     rows.push({ title: "blind step", note: "ignores the scores", steps: RELEVANT.map((own) => own - share) });

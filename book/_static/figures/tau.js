@@ -44,8 +44,8 @@ rankedu.figures.tau = ({ el, model, ranks, ui }) => {
     for (const d of [-1, 0, 1]) marks.push(ui.tag("text", { x: x(d), y: base + 17, class: "soft", "text-anchor": ["start", "middle", "end"][d + 1] }, ui.number(d, 0)));
     marks.push(ui.tag("text", { x: x(-1), y: base + 35, class: "soft" }, "irrelevant score minus relevant score"));
     const [exact, smooth] = [ranks.average_precision(scores, RELEVANT), ranks.smooth_ap(scores, RELEVANT, tau)];
-    const told = [["AP", exact, ui.number(exact), " full"], ["Smooth-AP", smooth, ui.number(smooth), " full mean"], ["near pairs", close / PAIRS.length, `${close} of ${PAIRS.length}`, " full pairs"]];
-    told.forEach(([name, value, words, kind], row) => {
+    const lines = [["AP", exact, ui.number(exact), " full"], ["Smooth-AP", smooth, ui.number(smooth), " full mean"], ["near pairs", close / PAIRS.length, `${close} of ${PAIRS.length}`, " full pairs"]];
+    lines.forEach(([name, value, words, kind], row) => {
       const [left, top] = wide ? [plot + 24, 122 + row * 62] : [0, base + 60 + row * 24];
       const [begin, end, level] = wide ? [left, width - 4, top + 14] : [130, width - 68, top - 4];
       marks.push(ui.tag("text", { x: left, y: top, class: "bold" }, name), ui.tag("text", { x: width, y: top, class: "bold", "text-anchor": "end" }, words));

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import yaml
 
+from rankedu_book.datasets import cards
 from rankedu_book.datasets import figures as sheets
 from rankedu_book.kit import style
 from rankedu_lab import CHECKOUT as ROOT
 from rankedu_lab import datasets as data
-from rankedu_lab.datasets.registry import markdown
 from tools.results import claims, timings
 from tools.site import architecture_page, book_map, equation_page, loops
 from tools.tables import table
@@ -25,10 +25,10 @@ def write_tables(folder: Path) -> None:
     blocks = {
         "notation": notation(),
         "equations": equation_page.markdown(),
-        "glyphs": data.glyphs.card_markdown(),
-        "scenes": data.scenes.card_markdown(),
-        "papers_data": markdown(),
-        "detection_data": markdown(data.DETECTION),
+        "glyphs": cards.glyphs(),
+        "scenes": cards.scenes(),
+        "papers_data": cards.published(),
+        "detection_data": cards.published(data.DETECTION),
         "loops": loops.table(),
         "lectures": lectures.markdown(),
         "book_map": book_map.map_markdown(),

@@ -1,4 +1,4 @@
-"""How the lists of the papers' data sets are read, each in the layout in which its owner publishes it."""
+"""Read the lists of the papers' data sets, each in the layout in which its owner publishes it."""
 
 import json
 import re
@@ -10,27 +10,24 @@ from rankedu_lab.datasets.published import DYML, INAT_LISTS, RANKS, Published
 
 LEVELS = ("coarse", "middle", "fine")
 IN_SHOP_LIST = "list_eval_partition.txt"
-#: Heads of the lists of DyML. In the files as released the first image follows on the same line.
-DYML_HEAD = {"fname, labels": r"\s*fname\s*,\s*labels?\s*,?"}
-DYML_HEAD["fname, coarse_id, middle_id, fine_id"] = r"\s*fname\s*,\s*coarse_id\s*,\s*middle_id\s*,\s*fine_id\s*,?"
 
 
 def _cub(folder: Path, facts: Published) -> list[ListedImage]:
-    """Lists of images, of their classes, and of the classes' names, each line a number and a word.
+    """Read lists of images, of their classes, and of the classes' names, each line a number and a word.
 
     The first 100 classes train. The owner's own ``train_test_split.txt``, which is for classification, is not used.
     """
 
-    def table(path: Path) -> dict[str, str]:
+    def table(name: str) -> dict[str, str]:
         words = {}
-        for line in read_lines(path, facts):
+        for line in read_lines(folder / name, facts):
             number, _, word = line.strip().partition(" ")
             if not (number.isdigit() and word):
-                raise malformed(path, line, "number name")
+                raise malformed(folder / name, line, "number name")
             words[number] = word.strip()
         return words
 
-    files, classes, names = (table(folder / name) for name in ("images.txt", "image_class_labels.txt", "classes.txt"))
+    files, classes, names = map(table, ("images.txt", "image_class_labels.txt", "classes.txt"))
     first = set(sorted(names, key=int)[:100])
     rows = []
     for image, file in files.items():
@@ -43,7 +40,7 @@ def _cub(folder: Path, facts: Published) -> list[ListedImage]:
 
 
 def _sop(folder: Path, facts: Published) -> list[ListedImage]:
-    """Two lists. A super-class has the name of its folder, less ``_final``."""
+    """Read two lists. A super-class has the name of its folder, less ``_final``."""
     rows = []
     for part in ("train", "test"):
         path = folder / f"Ebay_{part}.txt"
@@ -57,7 +54,7 @@ def _sop(folder: Path, facts: Published) -> list[ListedImage]:
 
 
 def _inshop(folder: Path, facts: Published) -> list[ListedImage]:
-    """The number of images, the heads of the columns, then one image a line; of an item the first category counts."""
+    """Read the number of images, the heads of the columns, then one image per line; the first category counts."""
     path = folder / IN_SHOP_LIST if (folder / IN_SHOP_LIST).is_file() else folder / "Eval" / IN_SHOP_LIST
     images = "Img/" if (folder / "Img" / "img").is_dir() else ""
     rows: list[ListedImage] = []
@@ -73,7 +70,7 @@ def _inshop(folder: Path, facts: Published) -> list[ListedImage]:
 
 
 def _inaturalist(folder: Path, facts: Published) -> list[ListedImage]:
-    """The two lists of Smooth-AP's authors. A path ends in super-category/category/image."""
+    """Read the two lists of Smooth-AP's authors. A path ends in super-category/category/image."""
     full = facts.name == "inat_full"
     taxonomy = _taxonomy(folder, facts) if full else {}
     rows = []
@@ -93,7 +90,7 @@ def _inaturalist(folder: Path, facts: Published) -> list[ListedImage]:
 
 
 def _taxonomy(folder: Path, facts: Published) -> dict[int, tuple[str, ...]]:
-    """For each category the names from kingdom to genus, and its number with its own name."""
+    """Read for each category the names from kingdom to genus, and its number with its own name."""
     paths = [folder / "categories.json", folder / "train2018.json"]
     path = next((path for path in paths if path.exists()), None)
     if path is None:
@@ -110,13 +107,12 @@ def _taxonomy(folder: Path, facts: Published) -> dict[int, tuple[str, ...]]:
 
 
 def _dyml(folder: Path, facts: Published) -> list[ListedImage]:
-    """All lists, training first."""
     tests = [f"{part}_{level}" for level in facts.benchmarks for part in ("query", "gallery")] or ["test"]
     return [row for part in ("train", *tests) for row in _dyml_part(folder, facts, part)]
 
 
 def read_dyml(folder: Path, facts: Published, split: str, level: str) -> list[ListedImage]:
-    """The lists of one split, with labels of one level where queries and gallery are of one: numbered on their own."""
+    """Read one split, with labels of one level where queries and gallery are of one: numbered on their own."""
     if split == "train" or not facts.benchmarks:
         return _dyml_part(folder, facts, split)
     parts = {part: _dyml_part(folder, facts, f"{part}_{level}") for part in ("query", "gallery")}
@@ -124,20 +120,17 @@ def read_dyml(folder: Path, facts: Published, split: str, level: str) -> list[Li
 
 
 def _dyml_part(folder: Path, facts: Published, part: str) -> list[ListedImage]:
-    """One list: of "train", of "test", or of "query_fine" and its like.
+    """Read one list: of "train", of "test", or of "query_fine" and its like.
 
-    The layout was learned from the authors' reading code and from HAPPIER's, not from the files. Both codes show that
-    the head of a list and its first image share a line; a list that has them on two is read as well.
+    The layout was learned from the authors' reading code and from HAPPIER's, not from the files. In both codes the head
+    of a list and its first image share a line; a list that has them on two is read as well.
     """
     kind, _, level = part.partition("_")
-    if level:
-        path, images = folder / f"bmk_{level}" / f"{kind}.csv", f"bmk_{level}/{kind}"
-    else:
-        home = {"train": "train", "test": "mini-bmk_all_in_one"}[part]
-        path, images = folder / home / "label.csv", f"{home}/imgs"
+    home = f"bmk_{level}" if level else {"train": "train", "test": "mini-bmk_all_in_one"}[part]
+    path, images = (folder / home / f"{kind}.csv", kind) if level else (folder / home / "label.csv", "imgs")
     columns = "fname, labels" if level else "fname, coarse_id, middle_id, fine_id"
     lines = read_lines(path, facts) or [""]
-    head = re.match(DYML_HEAD[columns], lines[0])
+    head = re.match(r"\s*" + columns.replace("labels", "labels?").replace(", ", r"\s*,\s*") + r"\s*,?", lines[0])
     if head is None:
         raise malformed(path, lines[0], columns)
     rows = []
@@ -145,16 +138,15 @@ def _dyml_part(folder: Path, facts: Published, part: str) -> list[ListedImage]:
         file, *labels = (field.strip() for field in line.split(","))
         if len(labels) != columns.count(","):
             raise malformed(path, line, columns)
-        rows.append(ListedImage(part, f"{images}/{file}", tuple(labels)))
+        rows.append(ListedImage(part, f"{home}/{images}/{file}", tuple(labels)))
     return rows
 
 
-#: By the name of the data set.
+#: The function that reads a data set, by the name of the data set.
 READ: Mapping[str, Callable[[Path, Published], list[ListedImage]]] = {
     "cub": _cub,
     "sop": _sop,
     "inshop": _inshop,
-    "inat_base": _inaturalist,
-    "inat_full": _inaturalist,
-    **{f"dyml_{kind}": _dyml for kind in DYML},
+    **dict.fromkeys(("inat_base", "inat_full"), _inaturalist),
+    **dict.fromkeys((f"dyml_{kind}" for kind in DYML), _dyml),
 }

@@ -1,7 +1,7 @@
 """Data sets by name: open one, list them all."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,23 +39,19 @@ def open_dataset(
     check_choice(name, tuple(DATASETS), name="name")
     facts = DATASETS[name]
     check_choice(split, tuple(facts.splits), name="split")
-    try:
-        if name == "glyphs":
-            return UnicodeGlyphs(split, root=root, **settings)
-        folder = data_folder(facts, root)
-        if not name.startswith("dyml"):
-            return ImageFiles(facts, folder, READ[name](folder, facts), split, **settings)
-        level = settings.pop("level", "fine")
-        check_choice(level, LEVELS, name="level")
-        rows = read_dyml(folder, facts, split, level)
-        if rows and len(rows[0].names) == 1:
-            facts = replace(facts, levels=(level,))
-        return ImageFiles(facts, folder, rows, split, **settings)
-    except TypeError as error:
-        if "unexpected keyword argument" not in str(error):
-            raise
-        unknown = str(error).rpartition("argument ")[2]
-        raise ValueError(f"settings of {name!r} must be its own, got {unknown}") from None
+    known = ["salt", "letters", "characters"] if name == "glyphs" else ["image_size", "crop"]
+    _check_settings(name, settings, [*known, *["level"] * name.startswith("dyml")])
+    if name == "glyphs":
+        return UnicodeGlyphs(split, root=root, **settings)
+    folder = data_folder(facts, root)
+    if not name.startswith("dyml"):
+        return ImageFiles(facts, folder, READ[name](folder, facts), split, **settings)
+    level = settings.pop("level", "fine")
+    check_choice(level, LEVELS, name="level")
+    rows = read_dyml(folder, facts, split, level)
+    if rows and len(rows[0].names) == 1:
+        facts = replace(facts, levels=(level,))
+    return ImageFiles(facts, folder, rows, split, **settings)
 
 
 def open_detection(
@@ -64,8 +60,8 @@ def open_detection(
     """Open a split, "train" or "test", of "scenes", "voc07" or "voc0712"; scenes have "val" and "held_out" too.
 
     ``data[i]`` is an image, uint8 (3, H, W), and a target with ``boxes``, ``labels`` from 1 on, and ``difficult``;
-    ``data.names[label - 1]``; ``data.flips``: may a picture be mirrored? All take ``images``, how many; scenes also
-    ``size`` and ``seed``.
+    ``data.names[label - 1]`` is a name; ``data.flips`` is true if a picture may be mirrored. All take the number of
+    ``images``; scenes also ``size`` and ``seed``.
 
     Examples
     --------
@@ -74,9 +70,7 @@ def open_detection(
     """
     check_choice(name, DETECTION_NAMES, name="name")
     check_choice(split, SPLITS if name == "scenes" else SPLITS[:2], name=f"split of {name!r}")
-    known = ("images", "size", "seed") if name == "scenes" else ("images",)
-    for setting in settings:
-        check_choice(setting, known, name=f"settings of {name!r}")
+    _check_settings(name, settings, ("images", "size", "seed") if name == "scenes" else ("images",))
     if name == "scenes":
         return Scenes(split, **settings)
     if split == "test":
@@ -84,8 +78,13 @@ def open_detection(
     return VOC("trainval", root, years=_YEARS[name], **settings)
 
 
+def _check_settings(name: str, settings: Iterable[str], known: Sequence[str]) -> None:
+    for setting in settings:
+        check_choice(setting, known, name=f"settings of {name!r}")
+
+
 def catalogue(root: str | os.PathLike[str] | None = None) -> str:
-    """Write a paragraph about each data set: its counts as published, whether it is there, where it comes from."""
+    """Write a paragraph about each data set: its published counts, its folder if it is found, its owner."""
     lines = []
     for name, facts in {**DATASETS, **DETECTION}.items():
         try:
@@ -93,22 +92,13 @@ def catalogue(root: str | os.PathLike[str] | None = None) -> str:
         except FileNotFoundError:
             found = "not found"
         lines.append(f"{name:14}{facts.title} ({found})")
-        lines += [f"{'':14}{text}" for text in (_counted(facts), facts.url) if text]
+        lines += [f"{'':14}{text}" for text in (counted(facts), facts.url) if text]
     if not (root or os.environ.get("RANKEDU_DATA")):
         lines.append("\nName the folder that holds the data sets with --data-root or $RANKEDU_DATA.")
     return "\n".join(lines)
 
 
-def markdown(datasets: Mapping[str, Published] = DATASETS) -> str:
-    """Write the table of the papers' data sets, which the book's data sets page includes."""
-    lines = ["| data set | levels | as published | folder |", "|---|---|---|---|"]
-    for name, facts in datasets.items():
-        if facts.url:
-            title, published = f"[{facts.title}]({facts.url})", f"{_counted(facts)} ({facts.counted_by})"
-            lines.append(f"| `{name}` {title} | {' → '.join(facts.levels)} | {published} | `{facts.folder}` |")
-    return "\n".join(lines) + "\n"
-
-
-def _counted(facts: Published) -> str:
+def counted(facts: Published) -> str:
+    """Write the published counts of each part."""
     listed = {part: [f"{what} {count:,}" for what, count in counts.items()] for part, counts in facts.counts.items()}
     return "; ".join(f"{part}: {', '.join(counts)}" for part, counts in listed.items())

@@ -19,7 +19,6 @@ PINNED_SHA256 = "fed2934065d7591e7a399f65e2f3010d5625300b01683709c52e63f8b99a8c1
 VISIBLE = 0.5
 #: The order decides which scenes are drawn. Settings are chosen on `val`, and `held_out` evaluates them once.
 SPLITS = ("train", "test", "val", "held_out")
-QUANTILES = torch.tensor([0.05, 0.95])
 
 
 class Scenes:
@@ -80,26 +79,3 @@ class Scenes:
     def target(self, index: int) -> dict[str, Tensor]:
         """What is on a picture, as in ``scenes[index]``."""
         return self[index][1]
-
-
-def card_markdown(images: int = 1000) -> str:
-    """Count what the scenes of the default seed hold, for the book's data sets page."""
-    scenes = {split: Scenes(split, images=images) for split in ("train", "test")}
-    targets = {split: [data.target(index) for index in range(images)] for split, data in scenes.items()}
-    joined = {
-        split: {key: torch.cat([target[key] for target in those]) for key in those[0]}
-        for split, those in targets.items()
-    }
-    sides = {split: (all_["boxes"][:, 2:] - all_["boxes"][:, :2]).amax(1) for split, all_ in joined.items()}
-    rows = {
-        "images": [f"{len(those):,}" for those in targets.values()],
-        "objects": [f"{len(all_['labels']):,}" for all_ in joined.values()],
-        "of them difficult": [f"{int(all_['difficult'].sum()):,}" for all_ in joined.values()],
-        "longer side of a box, median": [f"{float(side.median()):.0f} pixels" for side in sides.values()],
-        "from 5 % to 95 %": ["{:.0f} to {:.0f}".format(*side.quantile(QUANTILES).tolist()) for side in sides.values()],
-    }
-    lines = [f"| | {' | '.join(scenes)} |", "|---|---:|---:|"]
-    lines += [f"| {row} | {' | '.join(cells)} |" for row, cells in rows.items()]
-    counts = joined["train"]["labels"].bincount(minlength=len(CLASSES) + 1).tolist()[1:]
-    per_class = ", ".join(f"{name} {count:,}" for name, count in zip(CLASSES, counts, strict=True))
-    return "\n".join([*lines, "", f"Objects of each class in the training: {per_class}."]) + "\n"

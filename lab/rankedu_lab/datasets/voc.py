@@ -29,7 +29,7 @@ SPLITS = ("train", "val", "trainval", "test")
 
 
 class DetectionData(Protocol):
-    """What every data set for detection has: pictures with boxes, the classes' names, and whether mirroring is safe."""
+    """A data set for detection: pictures with boxes, the classes' names, and whether mirroring is safe."""
 
     split: str
     names: tuple[str, ...]
@@ -62,49 +62,33 @@ class VOC:
     ) -> None:
         check_choice(split, SPLITS, name="split")
         if not years or (split == "test" and tuple(years) != (2007,)):
-            hint = "the test of 2007 alone has published annotations" if years else "for instance (2007, 2012)"
-            raise ValueError(f"years must be {(2007,)} for the split {split!r}, got {tuple(years)} ({hint})")
+            raise ValueError(f"years must be given, and be (2007,) for the split 'test', got {tuple(years)}")
         if images is not None:
             check_count(images, "images", hint="None takes all")
         self.split, self.years = split, tuple(years)
         devkit = data_folder(FACTS, root)
         self._paths = [path for year in self.years for path in listed(devkit, year, split)][:images]
-        self._labels = {name: label for label, name in enumerate(NAMES, 1)}
 
     def __len__(self) -> int:
         return len(self._paths)
 
     def __getitem__(self, index: int) -> tuple[Tensor, dict[str, Tensor]]:
-        """A picture, uint8 (3, H, W), and its ``boxes`` (M, 4), ``labels`` (M,) from 1 on and ``difficult`` (M,)."""
-        file, target = self._read(index)
-        return read_image(file, FACTS, _pixels), target
+        """Load a picture, uint8 (3, H, W), and its ``boxes`` (M, 4), ``labels`` (M,) from 1 on, ``difficult`` (M,)."""
+        path = self._paths[index]
+        annotation = read_annotation(path)
+        target = _target(path, annotation)
+        return read_image(picture(path, annotation), FACTS, _pixels), target
 
     def __repr__(self) -> str:
         return f"VOC({self.split!r} of {' and '.join(map(str, self.years))}: {len(self)} images)"
 
     def target(self, index: int) -> dict[str, Tensor]:
-        """What is on a picture, as in ``voc[index]``, without decoding it."""
-        return self._read(index)[1]
-
-    def _read(self, index: int) -> tuple[Path, dict[str, Tensor]]:
-        """The file of a picture, and what is on it."""
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"index must lie within the {len(self)} images, got {index}")
-        path = self._paths[index]
-        annotation = read_annotation(path)
-        unknown = [name for name in annotation.names if name not in self._labels]
-        if unknown:
-            raise ValueError(f"{path}: a name must be one of the {len(self.names)} classes, got {unknown[0]!r}")
-        target = {
-            "boxes": torch.tensor(annotation.boxes, dtype=torch.float32).view(-1, 4),
-            "labels": torch.tensor([self._labels[name] for name in annotation.names], dtype=torch.int64),
-            "difficult": torch.tensor(annotation.difficult, dtype=torch.bool),
-        }
-        return picture(path, annotation), target
+        """Read the target of a picture, as in ``voc[index]``, without decoding the picture."""
+        return _target(self._paths[index], read_annotation(self._paths[index]))
 
 
 class Annotation(NamedTuple):
-    """What an annotation says: the picture's file, and each object's class, box and whether it is difficult."""
+    """The picture's file, and each object's class, box and whether it is difficult."""
 
     file: str
     names: list[str]
@@ -113,7 +97,7 @@ class Annotation(NamedTuple):
 
 
 def read_annotation(path: Path) -> Annotation:
-    """Read an annotation; a FileNotFoundError says where to get it, a ValueError what is wrong."""
+    """Read an annotation; a FileNotFoundError names its publisher, a ValueError its fault."""
     try:
         root = ElementTree.parse(path).getroot()
         objects = root.findall("object")
@@ -129,6 +113,17 @@ def read_annotation(path: Path) -> Annotation:
         raise ValueError(f"{path} must be an annotation of Pascal VOC: {error} ({FACTS.where()})") from None
 
 
+def _target(path: Path, annotation: Annotation) -> dict[str, Tensor]:
+    for name in annotation.names:
+        if name not in NAMES:
+            raise ValueError(f"{path}: a name must be one of the {len(NAMES)} classes, got {name!r}")
+    return {
+        "boxes": torch.tensor(annotation.boxes, dtype=torch.float32).view(-1, 4),
+        "labels": torch.tensor([1 + NAMES.index(name) for name in annotation.names], dtype=torch.int64),
+        "difficult": torch.tensor(annotation.difficult, dtype=torch.bool),
+    }
+
+
 def _text(element: ElementTree.Element, tag: str) -> str:
     text = (element.findtext(tag) or "").strip()
     if not text:
@@ -137,7 +132,7 @@ def _text(element: ElementTree.Element, tag: str) -> str:
 
 
 def _box(item: ElementTree.Element) -> tuple[float, float, float, float]:
-    """The edges of a box. The parts of a person have boxes of their own, further down; they are not read."""
+    """Read the edges of a box, but not those of the parts of a person, which are further down."""
     left, top, right, bottom = (float(_text(item, f"bndbox/{tag}")) for tag in ("xmin", "ymin", "xmax", "ymax"))
     if right < left or bottom < top:
         raise ValueError(f"<bndbox> ends before it begins: {left:g}, {top:g}, {right:g}, {bottom:g}")
@@ -145,19 +140,16 @@ def _box(item: ElementTree.Element) -> tuple[float, float, float, float]:
 
 
 def listed(devkit: Path, year: int, part: str) -> list[Path]:
-    """The annotations of the pictures on one of the owner's lists."""
+    """List the annotations of the pictures on one of the owner's lists."""
     folder = devkit / f"VOC{year}"
-    if not folder.is_dir():
-        raise missing(folder, FACTS)
     ids = read_lines(folder / "ImageSets" / "Main" / f"{part}.txt", FACTS)
     return [folder / "Annotations" / f"{name.strip()}.xml" for name in ids]
 
 
 def picture(path: Path, annotation: Annotation) -> Path:
-    """The file of the picture that an annotation is of."""
+    """Return the file of the picture of an annotation."""
     return path.parent.parent / "JPEGImages" / annotation.file
 
 
 def _pixels(image: Any) -> Tensor:
-    """The picture as it is, in red, green and blue."""
     return torch.from_numpy(np.array(image.convert("RGB"))).permute(2, 0, 1).contiguous()

@@ -8,7 +8,7 @@ import torch
 
 from rankedu_lab.datasets import Scenes, open_detection, rendering, scenes
 from rankedu_lab.datasets.rendering import drawn_with, render
-from rankedu_lab.datasets.scenes import CLASSES, CLUTTER, card_markdown
+from rankedu_lab.datasets.scenes import CLASSES, CLUTTER
 from rankedu_lab.datasets.unicode_tree import owners
 
 pytestmark = pytest.mark.filterwarnings("ignore:Scenes. .* draws other pixels")
@@ -56,9 +56,6 @@ def test_boxes_lie_in_the_picture_and_labels_have_names(targets, data):
     sides = (boxes[:, 2:] - boxes[:, :2]).amax(1)
     assert 22 <= sides.median() <= 28 and sides.min() >= 10 and sides.max() <= 56
     assert 0.01 < difficult.float().mean() < 0.1
-    table = card_markdown(images=10)
-    assert "| images | 10 | 10 |" in table and "A " in table
-    assert f"| objects | {sum(len(target['labels']) for target in targets[:10])} |" in table
     assert all(len(characters) == 1 for characters in owners(render(CLASSES + CLUTTER)).values())
 
 

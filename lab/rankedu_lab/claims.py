@@ -1,8 +1,9 @@
 """Compute every interval and verdict of the claims page from `lab/records`: ``python -m rankedu_lab.claims``."""
 
 import csv
+import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,31 @@ from scipy import stats
 RECORDS = Path(__file__).resolve().parents[1] / "records"
 SUPPORTED, CONTRADICTED, SMALL, OPEN = "supported", "contradicted", "too small to matter", "inconclusive"
 BETTER, WORSE = "better", "worse"
+ORDER = (SUPPORTED, BETTER, CONTRADICTED, WORSE, SMALL, OPEN)
 ALPHA = 0.05
-#: Of the long runs, by the rules of `long.md`; the last method was added when one split was known.
-METHODS: tuple[str, ...] = ("rambo_log", "rambo_loglog", "rambo_ap", "smooth_ap", "fast_ap", "roadmap", "contrastive")
-METHODS += ("normalized_softmax", "normalized_softmax_500")
+#: Of the long runs, by the rules of `long.md`; a ninth method was added when one split was known.
+EIGHT = (
+    "rambo_log",
+    "rambo_loglog",
+    "rambo_ap",
+    "smooth_ap",
+    "fast_ap",
+    "roadmap",
+    "contrastive",
+    "normalized_softmax",
+)
+LOG, SOFTMAX, NINTH = EIGHT[0], EIGHT[-1], "normalized_softmax_500"
+METHODS, BASELINES = (*EIGHT, NINTH), ("untrained", "start")
 SPLITS, FACTORS, STEPS, ENOUGH = 16, ("1", "0.3333", "3"), (0, 250, 1000, 2500), 4
-ASKED = SPLITS * (2 + len(METHODS) * len(FACTORS))  #: two of each split are baselines
+ASKED = SPLITS * (len(BASELINES) + len(METHODS) * len(FACTORS))
+COLUMNS = {"R@1": "recall@1", "mAP@R": "map@r"}  #: of a metric in their table
+DELTA = {"R@1": 1.0, "mAP@R": 0.5}  #: differences matter from here on
+#: What is compared at the last step: the first method minus the second.
+GROUPS = {
+    "minus the recall loss (log)": [(method, LOG) for method in EIGHT[1:]],
+    "normalised softmax minus this loss": [(SOFTMAX, method) for method in EIGHT[:-1]],
+    "asked afterwards: softmax of 500 steps minus this loss": [(NINTH, method) for method in EIGHT],
+}
 
 
 @dataclass(frozen=True)
@@ -36,7 +56,7 @@ class Result:
     half: float
     level: float
     asked: float  #: what the difference must be larger than by the rule: 0, or −1 for "as good as"
-    small: bool  #: two one-sided tests within ± delta
+    small: bool  #: certainly within ± delta
 
     @property
     def verdict(self) -> str:
@@ -67,9 +87,9 @@ def quotations(folder: Path = RECORDS) -> dict[str, dict[str, Any]]:
     return {one["id"]: one for one in yaml.safe_load((folder / "quotations.yaml").read_text(encoding="utf-8"))}
 
 
-def holm(p: Mapping[str, float]) -> dict[str, float]:
+def holm(p: Mapping[Any, float]) -> dict[Any, float]:
     """Give each of a family its level: ALPHA/m for the smallest p, ALPHA/(m − 1) for the next, until one is above."""
-    found: dict[str, float] = {}
+    found: dict[Any, float] = {}
     left, stopped = len(p), False
     for name in sorted(p, key=lambda name: p[name]):
         found[name] = ALPHA / left
@@ -122,21 +142,48 @@ def _of_family(rows: list[dict[str, str]], runs: Mapping[str, list[tuple[float, 
             yield Result(*about, mean, half, level, float(row["asked"]), name in equal and equal[name] <= alike[name])
 
 
-def shown(found: list[Result]) -> list[Result]:
-    """Leave out what the first round says where a later round has an answer."""
+def shown(found: list[Result]) -> dict[str, list[Result]]:
+    """Group the parts of each claim, and leave out what the first round says where a later round has an answer."""
     later = {(one.claim, one.condition) for one in found if not one.first}
-    return [one for one in found if not one.first or (one.claim, one.condition) not in later]
+    parts: dict[str, list[Result]] = defaultdict(list)
+    for one in found:
+        if not one.first or (one.claim, one.condition) not in later:
+            parts[one.claim].append(one)
+    return parts
+
+
+def verdict(parts: Iterable[Result]) -> str:
+    """Judge a claim, which needs all of its parts."""
+    return max((one.verdict for one in parts), key=(SUPPORTED, SMALL, OPEN, CONTRADICTED).index)
+
+
+def student(values: npt.NDArray[np.float64], metric: str, level: float = ALPHA) -> Result:
+    """Compute Student's interval of the mean of differences, and whether all of it is within the limits."""
+    mean, half = float(values.mean()), float(stats.t.isf(level / 2, len(values) - 1) * stats.sem(values))
+    return Result("", "", "", metric, False, mean, half, level, 0.0, abs(mean) + half < DELTA[metric])
 
 
 @dataclass(frozen=True)
 class Long:
-    """What there is of the long runs: values[method][metric] has the shape (splits, steps), in points."""
+    """What there is of the long runs: values[metric][method] has the shape (splits, steps), in points."""
 
     made: int  #: of ASKED runs
-    splits: list[int]  #: in which all methods are done
+    complete: int  #: splits that have all eight methods at all rates
+    splits: list[int]  #: that the result is computed from
     tuned: bool  #: whether the rate was chosen on `val` among three
     values: dict[str, dict[str, npt.NDArray[np.float64]]]
-    baselines: dict[str, dict[str, float]]
+
+    def at(self, method: str, metric: str = "R@1") -> float:
+        """Return the mean of a method at the last step, or of a baseline at its only step."""
+        return float(np.nanmean(self.values[metric][method][:, 0 if method in BASELINES else -1]))
+
+    def answers(self, metric: str, group: str) -> dict[tuple[str, str], Result]:
+        """Compare the methods of a group at the last step."""
+        ends = {method: values[:, -1] for method, values in self.values[metric].items()}
+        both = {(one, other): ends[one] - ends[other] for one, other in GROUPS[group]}
+        both = {pair: values[~np.isnan(values)] for pair, values in both.items()}
+        levels = holm({pair: float(stats.ttest_1samp(values, 0).pvalue) for pair, values in both.items()})
+        return {pair: student(values, metric, levels[pair]) for pair, values in both.items()}
 
 
 def long_runs(folder: Path = RECORDS) -> Long:
@@ -144,36 +191,40 @@ def long_runs(folder: Path = RECORDS) -> Long:
     runs: dict[tuple[int, str, str], dict[int, dict[str, str]]] = defaultdict(dict)
     for row in read("long", folder):
         runs[int(row["split"]), row["method"], row["factor"]][int(row["step"])] = row
-    there = sorted({split for split, _, _ in runs})
 
     def done(factors: tuple[str, ...]) -> list[int]:
-        return [s for s in there if all((s, m, f) in runs for m in METHODS for f in factors)]
+        return [s for s in range(SPLITS) if all((s, m, f) in runs for m in EIGHT for f in factors)]
 
-    tuned = len(done(FACTORS)) >= ENOUGH
+    def chosen(split: int, method: str) -> Mapping[int, Mapping[str, str]]:
+        if method in BASELINES:
+            return runs[split, method, "0"]
+        tried = [runs.get((split, method, factor), {}) for factor in factors]
+        ended = [run for run in tried if STEPS[-1] in run and all(tried)]  # the others diverged
+        return max(ended, key=lambda run: float(run[STEPS[-1]]["val map@r"]), default={})
+
+    complete = done(FACTORS)
+    tuned = len(complete) >= ENOUGH
     factors = FACTORS if tuned else FACTORS[:1]
-    splits = done(factors)
-    values: dict[str, dict[str, Any]] = {method: {} for method in METHODS}
-    for method in METHODS:
-        tried = [[runs[s, method, f] for f in factors if STEPS[-1] in runs[s, method, f]] for s in splits]
-        best = [max(of, key=lambda run: float(run[STEPS[-1]]["val map@r"])) for of in tried]
-        for metric in ("recall@1", "map@r"):
-            values[method][metric] = np.array([[100 * float(run[n][f"test {metric}"]) for n in STEPS] for run in best])
-    baselines = {
-        metric: {
-            b: float(np.mean([100 * float(runs[s, b, "0"][0][f"test {metric}"]) for s in splits]))
-            for b in ("untrained", "start")
-        }
-        for metric in ("recall@1", "map@r")
-    }
-    return Long(len(runs), splits, tuned, values, baselines)
+    splits = complete if tuned else done(factors)
+    values: dict[str, dict[str, Any]] = {metric: {} for metric in COLUMNS}
+    for method in (*METHODS, *BASELINES):
+        best = [chosen(split, method) for split in splits]
+        for metric, name in COLUMNS.items():
+            points = [[100 * float(run[n][f"test {name}"]) if n in run else np.nan for n in STEPS] for run in best]
+            values[metric][method] = np.array(points)
+    return Long(len(runs), len(complete), splits, tuned, values)
 
 
 def main() -> None:
     """Print a line for each answer."""
-    papers = quotations()
-    for one in shown(results()):
-        said = one.verdict if papers[one.claim]["in_paper"] == "yes" else f"{one.answer} (a question of ours)"
-        print(f"{one.question}: {one} ({1 - one.level:.1%}): {said}")
+    papers, long = quotations(), long_runs()
+    for claim, parts in shown(results()).items():
+        whole = f", claim {verdict(parts)}" if papers[claim]["in_paper"] == "yes" else ""
+        for one in parts:
+            print(f"{one.question}: {one} ({1 - one.level:.1%}): {one.verdict if whole else one.answer}{whole}")
+    for metric, group in itertools.product(COLUMNS, GROUPS):
+        for (method, other), one in long.answers(metric, group).items():
+            print(f"{method} − {other}, {metric}, {len(long.splits)} splits: {one} ({1 - one.level:.1%}): {one.answer}")
 
 
 if __name__ == "__main__":

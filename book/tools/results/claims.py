@@ -21,8 +21,7 @@ LOSSES = next(iter(claims.GROUPS))
 def blocks(folder: Path) -> dict[str, str]:
     """Return the Markdown of each block by its name, and write the figure to the folder."""
     found, long = claims.shown(claims.results()), claims.long_runs()
-    drawn = curves(long)
-    (folder / "claims_curves.png").write_bytes(style.png(drawn))
+    (folder / "claims_curves.png").write_bytes(style.png(drawn := curves(long)))
     shown = f"```{{image}} _generated/claims_curves.png\n:alt: {style.description(drawn)}\n```\n\n"
     return {
         "claims_curves": shown + head("claims_caption", found, long),
@@ -148,8 +147,8 @@ def reached(long: Long) -> str:
 
 def rules() -> str:
     """Return every claim with the paper's words, its measurement, and our rules as they were committed."""
-    paths = [claims.RECORDS / f"{name}.yaml" for name in ("claims", "deals", "since")]
-    files = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in paths]
+    names = ("claims", "deals", "since")
+    files = [yaml.safe_load((claims.RECORDS / f"{name}.yaml").read_text(encoding="utf-8")) for name in names]
     experiments = {one["id"]: f"{one['experiment'].capitalize()}. **Rule.** {one['rule']}" for one in files[0]}
     again = [(name, of) for file in files[1:] for family in file["families"].values() for name, of in family.items()]
     lines = []

@@ -1,5 +1,7 @@
 """What every ranker offers: ranks among all items, ranks among some, and the two ranks that a loss needs."""
 
+import math
+
 import torch
 from torch import Tensor, nn
 
@@ -10,6 +12,18 @@ from rankedu.ranks import HALF, Relevant
 def wide(scores: Tensor) -> Tensor:
     """16-bit scores as float32: ranks are counted there, and a small shift is not rounded away."""
     return scores.float() if scores.dtype in HALF else scores
+
+
+def clip(values: Tensor, low: float = -math.inf, high: float = math.inf) -> Tensor:
+    """Clip to [low, high], with the gradient of the inside at the bounds.
+
+    A definition's case "x ≤ δ" includes its bound, so the derivative there is the one towards the inside. The gradient
+    of ``clamp`` at a bound is 1 up to torch 2.13, and 0 since torch 2.14.
+    """
+    if not values.requires_grad:
+        return values.clamp(low, high)
+    inside = (values >= low) & (values <= high)
+    return torch.where(inside, values, values.detach().clamp(low, high))
 
 
 class Ranker(nn.Module):

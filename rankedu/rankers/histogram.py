@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from rankedu.checks import check_count, check_not_nan
-from rankedu.rankers.base import Ranker, wide
+from rankedu.rankers.base import Ranker, clip, wide
 
 
 class HistogramRanker(Ranker):
@@ -97,9 +97,9 @@ class HistogramRanker(Ranker):
         """The centre above each score, the next one being below; and the share of the one below, in [0, 1]."""
         low, high = self.score_range
         values = wide(scores) if members is None else wide(scores).masked_fill(~members, high)
-        position = (high - values.clamp(low, high)) * (self.bins / (high - low))
+        position = (high - clip(values, low, high)) * (self.bins / (high - low))
         upper = position.detach().floor().clamp_(0, self.bins - 1)
-        return upper.long(), (position - upper).clamp(max=1.0)
+        return upper.long(), clip(position - upper, high=1.0)
 
 
 def _count(upper: Tensor, share: Tensor, members: Tensor | None, bins: int) -> Tensor:

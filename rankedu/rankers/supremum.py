@@ -8,7 +8,7 @@ from torch import Tensor
 
 from rankedu.checks import check_choice, check_mask, check_not_nan, check_number
 from rankedu.pairs import Pairs, far
-from rankedu.rankers.base import wide
+from rankedu.rankers.base import clip, wide
 from rankedu.rankers.pairwise import PairwiseRanker, bounded, check_temperature
 from rankedu.rankers.sigmoid import sigmoid
 from rankedu.ranks import Relevant, h_rank, rank
@@ -114,7 +114,7 @@ class SupremumRanker(PairwiseRanker):
         return ", ".join(f"{name}={value:.6g}" for name, value in values.items())
 
     def step(self, differences: Tensor) -> Tensor:
-        curve = sigmoid(differences.clamp(max=self.delta) / self.temperature)
+        curve = sigmoid(clip(differences, high=self.delta) / self.temperature)
         steps = torch.add(curve, (differences - self.delta).relu(), alpha=self.rho)
         steps = torch.add(steps, beyond(differences, 0.0), alpha=self.start)
         return steps if self.jump == 0 else torch.add(steps, beyond(differences, self.delta), alpha=self.jump)
@@ -256,4 +256,4 @@ class InfimumStep:
         return f"InfimumStep(below={self.below:g}, above={self.above:g})"
 
     def __call__(self, differences: Tensor) -> Tensor:
-        return torch.where(differences > 0, (self.above * differences + 0.5).clamp(max=1.0), self.below * differences)
+        return torch.where(differences > 0, clip(self.above * differences + 0.5, high=1.0), self.below * differences)

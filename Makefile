@@ -6,7 +6,7 @@ PY := $(VENV)/bin/python
 # Dozens of processes read the package: let the first of them keep what it has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help book lab figures handouts offline notebooks check lint validate test venv dist release-check clean
+.PHONY: help book lab figures offline notebooks check lint validate test venv dist release-check clean
 
 help:  ## say what there is to make
 	@awk 'BEGIN {FS = ":.*## "} /^##@ / {printf "\n%s\n", substr($$0, 5)} \
@@ -30,10 +30,6 @@ lab: $(VENV)/.has-lab  ## open your own copies of the chapters in JupyterLab, in
 
 figures: $(VENV)/.has-lab  ## write the papers' figures to figures/ as PNG and SVG
 	$(PY) -m rankedu figures --out figures
-
-handouts: $(VENV)/.has-book  ## write slides of four lectures, answers, formulas, questions and figures for a class to handouts/
-	$(PY) book/tools slides --out handouts/slides
-	$(PY) book/tools handouts --out handouts
 
 offline: $(VENV)/.has-book  ## write the whole book as PDF and as EPUB to offline/
 	$(PY) book/tools build
@@ -97,4 +93,4 @@ release-check: $(VENV)/.has-test  ## do all of a release but the sending, and te
 	cp offline/book.* release/
 
 clean:  ## remove what was built; not the environment, and no run
-	rm -rf book/_build dist release figures handouts offline .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf book/_build dist release figures offline .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -11,8 +11,6 @@ first_loss   write the tables of first losses into the page "Use it in your proj
 loops        train a step with each loss in each training loop, for the page "In your training loop"
 timings      measure how long chapters and labs run
 offline      the whole built book as PDF and as EPUB
-slides       write the slides of the lectures
-handouts     answers, a sheet of formulas, questions, figures and equations, for teachers
 figures      take the pictures of the figures to play with, for print and wherever no script runs
 """
 
@@ -33,8 +31,6 @@ COMMANDS = {
     "loops": "site.loops",
     "timings": "results.timings",
     "offline": "site.offline",
-    "slides": "teaching.slides",
-    "handouts": "teaching.handouts",
     "figures": "site.figures",
 }
 

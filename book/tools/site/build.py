@@ -19,7 +19,7 @@ from pathlib import Path
 from tools.closure import ROOT, hashed
 from tools.notebooks import pairs
 from tools.site import api_reference, cores, diet, generate, page_links, reading, works
-from tools.teaching import lectures, slides
+from tools.teaching import slides
 
 BOOK = ROOT / "book"
 BUILD = BOOK / "_build"
@@ -62,20 +62,16 @@ def stage(source: Path, *, only: str = "") -> None:
 
 
 def build(source: Path, html: Path, *, strict: bool, only: str = "") -> None:
-    """Run Sphinx on one core while the others write slides; with `strict`, every warning is an error."""
+    """Build the book with Sphinx; with `strict`, every warning is an error."""
     stage(source, only=only)
     shutil.rmtree(html, ignore_errors=True)
+    generate.write_tables(source / "_generated")
+    reading.write_script(source / "_static")
+    page_links.write_notebooks(source)
+    if not only:
+        slides.write(source / "_static" / "slides")
+    run_sphinx("html", source, html, *(["-n", "-W", "--keep-going"] if strict else ALONE))
     with cores.pool() as pool:
-        to_write = [] if only else lectures.lectures()
-        waiting = [pool.submit(slides.write, BUILD / "slides", one.number) for one in to_write]
-        generate.write_tables(source / "_generated")
-        reading.write_script(source / "_static")
-        page_links.write_notebooks(source)
-        run_sphinx("html", source, html, *(["-n", "-W", "--keep-going"] if strict else ALONE))
-        for done in waiting:
-            done.result()
-        if not only:
-            shutil.copytree(BUILD / "slides", html / "_static" / "slides")
         diet.slim(html, pool)
 
 

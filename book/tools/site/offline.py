@@ -13,15 +13,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pikepdf
 from bs4 import BeautifulSoup
 from docutils import nodes
 
 from tools.closure import ROOT
 from tools.site import discovery
-from tools.site.paper import to_pdf
 
 BOOK = ROOT / "book"
 SOURCE, MADE = BOOK / "_build" / "source", BOOK / "_build" / "offline"
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 
 def on_paper(app: Any, document: nodes.document, page: str) -> None:
@@ -62,6 +63,19 @@ def run_sphinx(builder: str) -> Path:
     return MADE / builder
 
 
+def print_pdf(page: Path, pdf: Path) -> None:
+    """Print a page with Chromium."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        raise SystemExit(f"printing needs one of {', '.join(BROWSERS)}; none is on this machine")
+    how = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=10000", "--no-pdf-header-footer"]
+    how += ["--generate-pdf-document-outline", f"--print-to-pdf={pdf.resolve()}", page.as_uri()]
+    subprocess.run([browser, *how], check=True, capture_output=True)
+    # Chromium writes the structure for screen readers uncompressed, which is half of the file.
+    with pikepdf.open(pdf, allow_overwriting_input=True) as made:
+        made.save(pdf, object_stream_mode=pikepdf.ObjectStreamMode.generate)
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -71,4 +85,5 @@ def main() -> None:
         raise SystemExit("the book must be built first: run `make book`")
     out.mkdir(parents=True, exist_ok=True)
     print(shutil.copy(run_sphinx("epub") / "book.epub", out), flush=True)
-    print(to_pdf(run_sphinx("singlehtml") / "index.html", out / "book.pdf", "--generate-pdf-document-outline"))
+    print_pdf(run_sphinx("singlehtml") / "index.html", out / "book.pdf")
+    print(out / "book.pdf")

@@ -1,12 +1,10 @@
-"""The four lectures of `data/lectures.yaml`, with the texts and figures of the chapters."""
+"""The four lectures of `data/lectures.yaml`, with texts of the chapters, and their plans on the page for teachers."""
 
 import re
 from functools import cache
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import yaml
-from matplotlib.figure import Figure
 
 from tools.site import labels
 from tools.site.reading import BOOK, chapters
@@ -29,27 +27,15 @@ class Question(NamedTuple):
 
 
 class Picture(NamedTuple):
-    """A figure of a chapter, the function that draws it, and what to see in it."""
+    """A figure of a chapter, and what to see in it."""
 
     label: str
-    draw: str
     say: str
 
     @property
     def chapter(self) -> int:
         """Return the number of its chapter."""
         return int(self.label[4:6])
-
-    @property
-    def caption(self) -> str:
-        """Return the chapter's caption in MyST."""
-        return labels.labels()[self.label].title
-
-    def figure(self) -> Figure:
-        """Draw the figure."""
-        module, _, name = f"figures.{self.draw}".rpartition(".")
-        home = import_module(f"rankedu_book.ch{chapters()[self.chapter].stem}.{module.rpartition('.')[2]}")
-        return getattr(home, name)()
 
 
 class Lecture(NamedTuple):
@@ -75,7 +61,7 @@ def lectures() -> tuple[Lecture, ...]:
 def _slide(entry: dict[str, Any]) -> Question | Picture:
     """Return a figure, or the only prediction of a chapter that contains certain words."""
     if "figure" in entry:
-        return Picture(entry["figure"], entry["draw"], entry["say"])
+        return Picture(entry["figure"], entry["say"])
     chapter, words = entry["predict"], entry["words"]
     text = chapters()[chapter].text
     found = [match for match in _PREDICT.finditer(text) if words in " ".join(match["question"].split())]
@@ -84,6 +70,11 @@ def _slide(entry: dict[str, Any]) -> Question | Picture:
         raise ValueError(f"{wanted}, got {words!r}, which {len(found)} have: correct data/lectures.yaml")
     section = _HEADING.findall(text[: found[0].start()])[-1]
     return Question(chapter, section, found[0]["question"].strip(), entry.get("given", ""))
+
+
+def exercises(lecture: Lecture) -> list[tuple[str, str, str]]:
+    """Return label, title and grade of each exercise of a lecture."""
+    return [(label, labels.labels()[label].title, GRADES[label.split("-")[2]]) for label in lecture.exercises]
 
 
 def markdown() -> str:
@@ -109,11 +100,6 @@ def _plan(lecture: Lecture) -> str:
         "\n".join(f"* {{ref}}`{label}`, *{title}*, {grade}" for label, title, grade in exercises(lecture)),
     ]
     return "\n\n".join(parts)
-
-
-def exercises(lecture: Lecture) -> list[tuple[str, str, str]]:
-    """Return label, title and grade of each exercise of a lecture."""
-    return [(label, labels.labels()[label].title, GRADES[label.split("-")[2]]) for label in lecture.exercises]
 
 
 def _step(slide: Question | Picture) -> str:

@@ -4,7 +4,6 @@ import html
 import json
 import random
 import re
-import zipfile
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +11,6 @@ from typing import Any, NamedTuple
 import yaml
 
 from tools.site.reading import BOOK, chapters
-from tools.site.templates import filled
 from tools.teaching.slides import words
 
 BANK = BOOK / "data" / "questions.yaml"
@@ -137,19 +135,6 @@ def as_gift() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def write_qti(path: Path) -> Path:
-    """Write all questions as QTI 1.2 for Canvas: an archive with a quiz per chapter."""
-    texts = {}
-    for number, rows in _by_chapter().items():
-        values = {"name": f"chapter-{number:02d}", "title": f"{number}. {chapters()[number].title}"}
-        texts[values["name"]] = filled("qti/quiz.xml", **values, rows=rows, as_html=in_html)
-    texts["imsmanifest"] = filled("qti/imsmanifest.xml", names=[*texts])
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, text in texts.items():
-            archive.writestr(zipfile.ZipInfo(f"{name}.xml"), text, zipfile.ZIP_DEFLATED)
-    return path
-
-
 def _by_chapter() -> dict[int, list[dict[str, Any]]]:
     found: dict[int, list[dict[str, Any]]] = {number: [] for number in chapters()}
     for row in listed():
@@ -184,4 +169,3 @@ def write(folder: Path) -> None:
     files = {"md": page(), "json": as_json(), "gift": as_gift()}
     for ending, text in files.items():
         (folder / f"questions.{ending}").write_text(text, encoding="utf-8")
-    write_qti(folder / "questions-qti.zip")

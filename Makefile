@@ -85,7 +85,7 @@ dist: $(VENV)/.has-test  ## build wheel and sdist into dist/, check them, and tr
 	book/_build/clean/bin/python -I .ci/release/smoke.py
 
 # What the workflow of a release does before it sends anything; `release/` then holds the site, and the book as an archive.
-release-check: $(VENV)/.has-test  ## do all of a release but the sending, and tell what is left to do
+release-check: $(VENV)/.has-test  ## do all of a release except sending it, and list what is left to do
 	bash .ci/run
 	$(MAKE) dist
 	$(PY) book/tools offline --out offline

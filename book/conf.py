@@ -35,7 +35,7 @@ prf_realtyp_to_countertyp = dict.fromkeys(("lemma", "proposition", "definition",
 nitpicky = True
 suppress_warnings = ["mystnb.unknown_mime_type"]
 
-# The API reference. Types are told with their shapes in the docstrings, so signatures go without.
+# The API reference. The docstrings state types with their shapes, so signatures have none.
 autodoc_typehints = "none"
 autodoc_inherit_docstrings = False
 autodoc_preserve_defaults = True

@@ -1,7 +1,7 @@
 """Run a command as it would run on a lesser processor: `python tests/elsewhere.py python -m pytest …`.
 
 Torch, NumPy, oneDNN, MKL and OpenBLAS each choose their loops by what the processor can do, and so the order in which
-they add. Here they are told to use the oldest, so that a digit that hangs on the newest is found before a reader
+they add. Here they use the oldest, so that a digit that hangs on the newest is found before a reader
 finds it.
 """
 

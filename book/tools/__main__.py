@@ -7,8 +7,6 @@ works        write the bibliography as plain Markdown, for those who read the no
 copies       copy the notebooks to a folder of the reader's own
 exercises    derive the starters from the chapters
 examples     run the scripts of the page "Use it in your project" and keep what they print
-first_loss   write the tables of first losses into the page "Use it in your project"
-loops        train a step with each loss in each training loop, for the page "In your training loop"
 timings      measure how long chapters and labs run
 offline      the whole built book as PDF and as EPUB
 figures      take the pictures of the figures to play with, for print and wherever no script runs
@@ -27,8 +25,6 @@ COMMANDS = {
     "copies": "copies",
     "exercises": "notebooks.exercises",
     "examples": "results.examples",
-    "first_loss": "results.first_loss",
-    "loops": "site.loops",
     "timings": "results.timings",
     "offline": "site.offline",
     "figures": "site.figures",

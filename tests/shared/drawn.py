@@ -56,9 +56,9 @@ def value_and_gradients(function, *leaves, weight=1.0):
 def refused(*rows):
     """Each row is a call, an error, and a pattern of what it says."""
     for call, error, message in rows:
-        told = ""
+        raised = ""
         try:
             call()
         except error as refusal:
-            told = str(refusal)
-        assert re.search(message, told), f"expected {message}, got {told or 'no error'}"
+            raised = str(refusal)
+        assert re.search(message, raised), f"expected {message}, got {raised or 'no error'}"

@@ -29,11 +29,11 @@ def story_minutes(chapter: Chapter) -> float:
     """
     text = (reading.BOOK / "chapters" / f"{chapter.stem}.md").read_text(encoding="utf-8").split("\n---\n", 1)[1]
     parts = re.split(r"^## (.+)$", text.partition("\n## Further reading")[0], flags=re.MULTILINE)
-    told = "".join(part for title, part in zip(["", *parts[1::2]], parts[::2], strict=True) if title not in LATER)
-    seen = re.sub(r"<details>.*?</details>", "", told, flags=re.DOTALL)
+    main = "".join(part for title, part in zip(["", *parts[1::2]], parts[::2], strict=True) if title not in LATER)
+    seen = re.sub(r"<details>.*?</details>", "", main, flags=re.DOTALL)
     plain = _ASIDE.sub(" ", _CELL.sub("", seen))
     count = len(re.findall(r"\S*[A-Za-z0-9]\S*", re.sub(r"\$[^$\n]+\$", "X", plain)))
-    return count / WORDS + len(re.findall(r"^> \*\*Predict", told, re.MULTILINE)) + len(_FIGURE.findall(seen))
+    return count / WORDS + len(re.findall(r"^> \*\*Predict", main, re.MULTILINE)) + len(_FIGURE.findall(seen))
 
 
 def words(text: str) -> int:

@@ -64,7 +64,7 @@ _MENU = re.compile(r'<nav class="bd-links.*?</nav>', re.DOTALL)
 _LINK = re.compile(r'(<a class="[^"]*" href="([^"#]*)#?">)(.*?)(?=</a>)', re.DOTALL)
 _ARGUMENTS = re.compile(r"<dl>\n(?:<dd>.*?</dd>\n)+</dl>", re.DOTALL)
 _PAGES_BELOW = re.compile(r'(<a class="[^"]*" href="[^"]*">([^<]+)</a><details[^>]*>)<summary>')
-#: A dotted name or a path, which has no place to break a line unless it is told; in code and in cells of tables.
+#: A dotted name or a path, in code or in a cell of a table, in which a browser breaks no line by itself.
 _LONG = re.compile(r'(<span class="pre">|<td[^>]*>(?:<p>)?)([^<>\s\\]{16,})(?=</)')
 _JOINT = re.compile(r"::|[._/=,](?=\w)")
 #: Classes that say how an icon is shown, not which one it is.

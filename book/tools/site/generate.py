@@ -14,7 +14,7 @@ from rankedu_book.kit import style
 from rankedu_lab import CHECKOUT as ROOT
 from rankedu_lab import datasets as data
 from tools.results import claims, timings
-from tools.site import architecture_page, book_map, equation_page, loops
+from tools.site import architecture_page, book_map, equation_page
 from tools.tables import table
 from tools.teaching import exercises_page, lectures, question_bank, syllabus
 
@@ -29,7 +29,6 @@ def write_tables(folder: Path) -> None:
         "scenes": cards.scenes(),
         "papers_data": cards.published(),
         "detection_data": cards.published(data.DETECTION),
-        "loops": loops.table(),
         "lectures": lectures.markdown(),
         "book_map": book_map.map_markdown(),
         "ways": book_map.ways_markdown(),

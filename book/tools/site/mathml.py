@@ -102,13 +102,13 @@ def pieces(tex: str, *, block: bool = False) -> str:
         return _math(atoms, block)
     for at, atom in enumerate(atoms):
         piece = parts[-1][-1]
-        told = any(one.kind not in {"space", "open"} for one in piece)
-        if atom.kind in {"relation", "binary"} and not depth and told and at < len(atoms) - 1:
+        begun = any(one.kind not in {"space", "open"} for one in piece)
+        if atom.kind in {"relation", "binary"} and not depth and begun and at < len(atoms) - 1:
             parts[-1].append([Atom(atom.xml.replace("<mo", '<mo form="infix"', 1), atom.kind)])
         else:
             piece.append(atom)
         depth += (atom.kind == "open") - (atom.kind == "close")
-        if atom.xml == _space(_SPACES["\\qquad"]) and not depth and told:
+        if atom.xml == _space(_SPACES["\\qquad"]) and not depth and begun:
             parts.append([[]])
     lines = ["<wbr/>".join(_math(piece, block) for piece in part if piece) for part in parts]
     return lines[0] if len(lines) == 1 else "<wbr/>".join(f'<span class="part">{line}</span>' for line in lines)

@@ -84,12 +84,12 @@ def about(page: str) -> dict[str, Any]:
     site, branch = address(), os.environ.get("RANKEDU_BRANCH", "main")
     if files and site.startswith("https://github.com/"):
         found |= {"edit": f"{site}/edit/{branch}/{files[0]}", "history": f"{site}/commits/{branch}/{files[0]}"}
-        told = {"template": "mistake.yml", "title": f"{page}: ", "page": page, "commit": commit()}
-        told["version"] = importlib.metadata.version("rankedu")
-        found["report"] = f"{site}/issues/new?{urlencode(told)}"  # the window's place is added by report.js
+        report = {"template": "mistake.yml", "title": f"{page}: ", "page": page, "commit": commit()}
+        report["version"] = importlib.metadata.version("rankedu")
+        found["report"] = f"{site}/issues/new?{urlencode(report)}"  # the window's place is added by report.js
         owner = site.removeprefix("https://github.com/")
         if len(files) > 1:
-            shown = f"gh-pages/{told['version']}/{_address(ROOT / files[1])}"  # this page's, with its set-up cell
+            shown = f"gh-pages/{report['version']}/{_address(ROOT / files[1])}"  # this page's, with its set-up cell
             found["launch"] = {
                 "Colab": f"https://colab.research.google.com/github/{owner}/blob/{shown}",
                 "Kaggle": f"https://www.kaggle.com/kernels/welcome?{urlencode({'src': f'{site}/blob/{shown}'})}",
@@ -106,17 +106,17 @@ def add_context(app: Any, page: str, template: str, context: dict[str, Any], doc
 def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Give the header the buttons that launch a page, fetch its notebooks and report a mistake, where there are any."""
     shown = context["about_page"]
-    told = "A Jupyter notebook" + ("" if shown["launch"] else ", to be run where rankedu is installed")
+    tooltip = "A Jupyter notebook" + ("" if shown["launch"] else ", to be run where rankedu is installed")
     launch = [
         _button(name, f"Run this page on {name}, with live sliders", "fa-play", url)
         for name, url in shown["launch"].items()
     ]
-    taken = [_button(name, told, "fa-file", context["pathto"](path, 1)) for name, path in shown["downloads"].items()]
-    for buttons, tooltip, icon, label in (
+    taken = [_button(name, tooltip, "fa-file", context["pathto"](path, 1)) for name, path in shown["downloads"].items()]
+    for buttons, words, icon, label in (
         (launch, "Launch this page", "fa-solid fa-rocket", "launch-buttons"),
         (taken, "Notebooks of this page", "fa-solid fa-download", "download-buttons"),
     ):
-        group = {"type": "group", "tooltip": tooltip, "icon": icon, "buttons": buttons, "label": label}
+        group = {"type": "group", "tooltip": words, "icon": icon, "buttons": buttons, "label": label}
         context["header_buttons"] += [group] if buttons else []
     if "report" in shown:
         report = _button("", "Report a mistake on this page", "fa-flag", shown["report"])

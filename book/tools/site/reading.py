@@ -108,8 +108,8 @@ def script_data() -> dict[str, Any]:
         page: {"minutes": time, "predictions": len(_PREDICT.findall(_text(page.removesuffix(".html"))))}
         for page, time in sorted(times().items())
     }
-    ways_told = [{"name": way.name, "title": way.title, "steps": list(map(_step, way.steps))} for way in ways()]
-    return {"ways": ways_told, "pages": pages}
+    listed = [{"name": way.name, "title": way.title, "steps": list(map(_step, way.steps))} for way in ways()]
+    return {"ways": listed, "pages": pages}
 
 
 def _text(page: str) -> str:

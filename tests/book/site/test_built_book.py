@@ -69,9 +69,9 @@ def test_internal_links_lead_somewhere():
 
 def test_every_resource_is_local_and_there_and_no_page_needs_a_script_for_its_icons():
     for page in PAGES:
-        told = [about.get("src") for about in parsed(page).of("script", "img", "iframe", "source")]
+        fetched = [about.get("src") for about in parsed(page).of("script", "img", "iframe", "source")]
         links = [about.get("href") for about in parsed(page).of("link") if about.get("rel") != "canonical"]
-        for address in filter(None, told + links):
+        for address in filter(None, fetched + links):
             parts = urlsplit(address)
             assert not parts.scheme and not address.startswith("//") and "fontawesome" not in address, (page, address)
             assert (page.parent / unquote(parts.path)).exists(), (page, address)

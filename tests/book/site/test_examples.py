@@ -12,11 +12,11 @@ import pytest
 import torch
 from tools.notebooks import pairs
 from tools.results import examples as record_examples
-from tools.results import first_loss
 from typer.testing import CliRunner
 
 from rankedu import losses, memory, rankers
 from rankedu.cli import app
+from rankedu_book.kit.compare import interval
 from rankedu_lab import contestants, detections, training
 from rankedu_lab.experiments.own.training import LOSSES as OWN
 from rankedu_lab.methods import METHODS
@@ -96,9 +96,9 @@ def test_plain_pytorch_trains_without_and_with_a_memory_and_leaves_a_dump(run, t
 def test_a_dump_is_evaluated_from_files_and_from_arrays(run):
     found = run("evaluate_a_dump")["found"]
     done = CliRunner().invoke(app, ["evaluate", "pixels.npy", "labels.csv", "--metrics", "ap,h-ap", "--json", "-"])
-    told = json.loads(done.stdout)
-    assert [row["level"] for row in told["table"]] == ["script", "letter", "character", "all"]
-    assert {name: told["metrics"][name] for name in ("average_precision", "h_ap")}.items() <= found.items()
+    found_by_command = json.loads(done.stdout)
+    assert [row["level"] for row in found_by_command["table"]] == ["script", "letter", "character", "all"]
+    assert {name: found_by_command["metrics"][name] for name in ("average_precision", "h_ap")}.items() <= found.items()
 
 
 @pytest.mark.filterwarnings("ignore::rankedu.metrics.UndefinedMetricWarning")
@@ -157,15 +157,54 @@ def test_every_loss_of_the_table_learns():
         assert given.grad.abs().sum() > 0, code
 
 
+FIRST = json.loads((pairs.ROOT / "book" / "data" / "first_loss.json").read_text(encoding="utf-8"))
+#: Kinds of pictures, and starts of the network.
+DATA, STARTS = ("outlines", "characters"), ("plain", "normalised", "trained")
+RATES = (0.0003, 0.001, 0.003, 0.01)
+
+
+def above(column: dict, name: str) -> str:
+    """▲ or ▼ for a loss that is better or worse than the triplet loss by an interval of 99 %."""
+    found = interval(np.subtract(column[name]["test"], column["triplet, semi-hard"]["test"]), comparisons=5)
+    return "" if not found.clear else "▲" if found.mean > 0 else "▼"
+
+
+def table_of(head: str) -> dict[str, list[str]]:
+    """The cells of a table of the page by the names of its rows."""
+    lines = PAGE.partition(f"| {head} |")[2].partition("\n\n")[0].splitlines()[2:]
+    return {line.split(" | ")[0].removeprefix("| "): line.removesuffix(" |").split(" | ")[1:] for line in lines}
+
+
+def in_percent(values: list[float], *, sign: str = "", **about: int) -> str:
+    found = interval(np.array(values), **about)
+    return f"{100 * found.mean:{sign}.1f}±{100 * found.half:.1f}".replace("-", "−")
+
+
 def test_the_tables_of_first_losses_are_those_of_their_record_and_support_the_advice():
-    record = json.loads(first_loss.RECORD.read_text(encoding="utf-8"))
-    assert first_loss.tables(record) in PAGE and first_loss.table_of_16_bits(record) in PAGE
-    columns = [f"{data}, {start}" for data in first_loss.DATA for start in first_loss.STARTS]
-    advised = METHODS[OWN[0]].title + "Loss()"  # what `rankedu train` begins with
-    assert not any("▼" in first_loss.marks(record[column], f"`{advised}`") for column in columns)
-    assert f"For tonight, `OnEmbeddings({advised})`" in (pairs.ROOT / "README.md").read_text(encoding="utf-8")
-    rates = [record[column][name]["rate"] for column in columns for name in first_loss.losses(record)]
-    assert min(rates) > min(first_loss.RATES), "the page says that the lowest rate was never the best"
+    tables = {f"{data}: mAP@R": [f"{data}, {start}" for start in STARTS] for data in DATA}
+    tables["outlines, plain: mAP@R"] = [
+        f"outlines, plain{batch}" for batch in (", batches of 16", "", ", batches of 128")
+    ]
+    for head, columns in tables.items():
+        names = [name for name in FIRST[columns[0]] if name != "before"]
+        shown = table_of(head)
+        assert sorted(shown) == sorted(["*before*", *names])
+        assert shown["*before*"] == [in_percent(FIRST[column]["before"]) for column in columns]
+        for name in names:
+            of = [FIRST[column] for column in columns]
+            edges = ["*" if column[name]["rate"] in (RATES[0], RATES[-1]) else "" for column in of]
+            values = [in_percent(column[name]["test"]) + above(column, name) for column in of]
+            assert shown[name] == [value + edge for value, edge in zip(values, edges, strict=True)]
+            assert min(column[name]["rate"] for column in of) > RATES[0], "the lowest rate was never the best"
+    advised = f"`{METHODS[OWN[0]].title}Loss()`"  # what `rankedu train` begins with
+    for data, cells in table_of(f"contrastive less {advised}: mAP@R").items():
+        of = [FIRST[f"{data}, {start}"] for start in STARTS]
+        less = [np.subtract(one["contrastive"]["test"], one[advised]["test"]) for one in of]
+        assert cells == [in_percent(one, sign="+", comparisons=5) for one in less]
+        assert not any(above(one, advised) == "▼" for one in of)
+    rows = table_of("gradient of the parameters, off by %")
+    assert rows == {name: [f"{100 * share:.0f}" for share in row] for name, row in FIRST["16 bits"].items()}
+    assert f"For tonight, `OnEmbeddings({advised[1:-1]})`" in (pairs.ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_what_the_page_says_to_write_instead_can_be_written():

@@ -49,11 +49,11 @@ def test_the_minutes_of_a_chapter_a_section_and_a_page_are_near_its_words():
     assert [*first.chapters] == [1] and in_all in syllabus.table([first])
 
 
-def test_a_path_leads_only_to_what_is_there_and_its_script_tells_the_same():
-    for way, told in zip(reading.ways(), DATA["ways"], strict=True):
+def test_a_path_leads_only_to_what_is_there_and_its_script_has_the_same():
+    for way, listed in zip(reading.ways(), DATA["ways"], strict=True):
         assert way.minutes == sum(reading.minutes(step) for step in way.steps)
-        assert (told["name"], told["title"]) == (way.name, way.title)
-        for step, one in zip(way.steps, told["steps"], strict=True):
+        assert (listed["name"], listed["title"]) == (way.name, way.title)
+        for step, one in zip(way.steps, listed["steps"], strict=True):
             inside = step in reading.homes()
             assert inside or ((reading.BOOK / f"{step}.md").exists() and step in labels.labels()), step
             page, _, anchor = one["address"].partition("#")

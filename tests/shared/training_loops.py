@@ -1,10 +1,8 @@
-"""The table of the page "In your training loop", which compares gradients with those of the plain loop.
+"""The loops of the page "In your training loop", as the page shows them, and how far their gradients are off.
 
-`python book/tools loops` runs the loops that the page shows and writes the deviations to `book/data/loops.json`. Each
-trains one step, and leaves its gradient in the parameters.
+Each loop trains one step, and leaves its gradient in the parameters.
 """
 
-import json
 import os
 import re
 import socket
@@ -12,7 +10,6 @@ import tempfile
 import textwrap
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -24,10 +21,9 @@ from rankedu.losses import FastAPLoss, HAPPIERLoss, MAPLoss, OnEmbeddings, Recal
 from rankedu.rankers import BlackboxRanker
 from rankedu_lab.detections import OnProposals
 from rankedu_lab.models.vision import load_torchvision
-from rankedu_lab.runs.results import write_json
+from rankedu_lab.training.distributed import joined
 
-BOOK = Path(__file__).resolve().parents[2]
-RECORD = BOOK / "data" / "loops.json"
+PAGE = Path(__file__).resolve().parents[2] / "book" / "loops.md"
 #: A gradient that differs by less than this share of its length is the same: float32 rounds in another order.
 SAME = 1e-4
 DIM, CLASSES, ITEMS = 8, 16, 64
@@ -53,8 +49,6 @@ LOSSES: dict[str, Callable[[], nn.Module]] = {
     "MAPLoss": lambda: OnProposals(MAPLoss(BlackboxRanker(12.5, normalized=True), margin=0.15)),
     OWN: lambda: OnEmbeddings(OfRanks()),
 }
-
-
 _CODE = re.compile(r"^\(loop-(?P<key>[\w-]+)\)=\n### [^\n]*\n\n```python\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE)
 #: The wrappers for pytorch-metric-learning, which the page shows above the loops.
 _WRAPPERS = re.compile(r"^```python\n(?P<code>from pytorch_metric_learning.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -63,7 +57,7 @@ _WRAPPERS = re.compile(r"^```python\n(?P<code>from pytorch_metric_learning.*?)^`
 @cache
 def runs() -> dict[str, Callable[..., None]]:
     """Return the loops of the page by label, each as a function of net, loss, images and labels."""
-    page = (BOOK / "loops.md").read_text(encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
     scope, found = {"torch": torch, "nn": nn}, {}
     if find_spec("pytorch_metric_learning"):
         exec(compile(_WRAPPERS.search(page)["code"], "loops.md, InPML", "exec"), scope)
@@ -98,8 +92,6 @@ LOOPS = (
     Loop("in-their-wrapper", "2 processes, DDP with `DistributedLossWrapper`", "batch", "pytorch_metric_learning", 2),
     Loop("in-shards", "2 processes, FSDP with `gather`", processes=2),
 )
-
-
 #: The wrapper calls a loss of embeddings, and takes no paths of classes.
 ABSENT = {"in-their-wrapper": ("MAPLoss", "HAPPIERLoss")}
 
@@ -174,8 +166,6 @@ def _in_processes(processes: int) -> dict[str, dict[str, Tensor | None]]:
 
 
 def _process(rank: int, processes: int, port: int, folder: str) -> None:
-    from rankedu_lab.training.distributed import joined
-
     torch.set_num_threads(1)
     os.environ |= {"RANK": f"{rank}", "WORLD_SIZE": f"{processes}"}
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": f"{port}"}
@@ -185,25 +175,6 @@ def _process(rank: int, processes: int, port: int, folder: str) -> None:
         torch.save(found, Path(folder) / "gradients.pt")
 
 
-def table() -> str:
-    """Return the table with a row per loop and a column per loss."""
-    kept = json.loads(RECORD.read_text(encoding="utf-8"))
-    heads = [name.removesuffix("Loss") for name in LOSSES]
-    lines = [f"| loop | {' | '.join(heads)} |", "|---|" + ":-:|" * len(LOSSES)]
-    for loop in LOOPS:
-        cells = (_cell(kept["loops"][loop.name][name]) for name in LOSSES)
-        lines.append(f"| [{loop.name}](#loop-{loop.key}) | " + " | ".join(cells) + " |")
-    versions = ", ".join(f"{name} {number}" for name, number in kept["versions"].items())
-    return "\n".join([*lines, "", f"{versions}; on a CPU, in float32.", ""])
-
-
-def _cell(deviation: float | None) -> str:
+def cell(deviation: float | None) -> str:
+    """Write a deviation as the table of the page has it."""
     return "—" if deviation is None else "✓" if deviation <= SAME else f"off by {100 * deviation:.0f}\u00a0%"
-
-
-def main() -> None:
-    """Run the command line."""
-    versions = {name: version(name) for name in ("torch", "pytorch-metric-learning", "lightning", "accelerate")}
-    record = {"versions": versions, "loops": {loop.name: deviations(loop) for loop in LOOPS}}
-    write_json(RECORD, record)
-    print(table())

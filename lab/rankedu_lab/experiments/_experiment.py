@@ -1,4 +1,4 @@
-"""What the training labs share: from parameters to a network that is trained, and goes on training where it was."""
+"""The part that the training labs share: from parameters to a trained network, which a second call goes on training."""
 
 import hashlib
 import itertools
@@ -25,12 +25,12 @@ from rankedu_lab.training import History, Recipe, SuperClassSampler, pick_device
 
 #: The parameters of the lab `retrieval`. The value -1 or 0 means the method's own value, see the lab.
 DEFAULTS = defaults_of("retrieval")
-#: What changes no number of the training, so that it may go on with another value.
+#: Parameters that change no number of the training, so that it may go on with another value.
 _FREE = ("data_root", "pictures", "workers", "recall_at", "checkpoint_every")
 
 
 def with_defaults(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill in the defaults; ValueError for a parameter that there is not, TypeError for one of another type."""
+    """Fill in the defaults; ValueError for an unknown parameter, TypeError for one of another type."""
     for name, value in given.items():
         check_known("parameter", name, defaults)
         check_alike(value, defaults[name], f"parameter {name!r}")
@@ -38,7 +38,7 @@ def with_defaults(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict
 
 
 def chosen_settings(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The settings of the loss that are set, and a note on those that it has not.
+    """Return the given settings that the loss has, and a note on each that it has not.
 
     ``margin`` and ``weight`` are set from 0 on, ``lam``, ``temperature`` and ``alpha`` above it; ``memory`` always.
     """
@@ -62,7 +62,7 @@ def fit(
     """Train with all of `DEFAULTS`, or go on training, and embed the test images; the outcome has no metrics yet.
 
     The checkpoint is in a folder of these parameters below `folder`, by default ``$RANKEDU_RESULT_FOLDER``, else the
-    current one. `watch` makes of network, loss and data what stands in for the loss; `data` are those that are open.
+    current one. `watch` makes of network, loss and data a module that replaces the loss; `data` are open already.
     """
     settings, notes = check(parameters)
     recipe, device = make_recipe(parameters), pick_device(parameters["device"])
@@ -73,9 +73,24 @@ def fit(
     notes += small_classes(data.train, parameters["per_class"]) + start_note(net, parameters)
     before = embed_all(net, shown, parameters).cpu() if parameters["pictures"] else None
     state = state_folder({**parameters, "code": evidence["code"]}, folder)
-    objective = loss if watch is None else watch(net, loss, data)
-    with noting(notes):
-        history = _train(parameters, net, objective, data, shown, recipe, state, progress)
+    objective, history = loss if watch is None else watch(net, loss, data), History()
+    if parameters["steps"]:  # else a network that was trained before is only measured
+        state.mkdir(parents=True, exist_ok=True)
+        passed = ("steps", "batch_size", "per_class", "lr", "seed", "strength", "workers")
+        with noting(notes):
+            history = train(
+                net,
+                data.train,
+                objective,
+                **{name: parameters[name] for name in passed},
+                test=shown.test if parameters["evaluate_every"] else None,
+                evaluate_every=parameters["evaluate_every"] or None,
+                progress=progress,
+                sampler=_sampler(parameters, data.train.labels),
+                recipe=recipe,
+                folder=state,
+                checkpoint_every=parameters["checkpoint_every"] or None,
+            )
     notes += resumed(history)
     about: dict[str, Any] = {"history": history, "state": state, "notes": notes, "evidence": evidence}
     with timed(history):
@@ -88,22 +103,16 @@ def fit(
 
 
 def open_test(parameters: Mapping[str, Any]) -> Data:
-    """Open what a run trains on and is tested on, with as many test images as the parameters say."""
+    """Open the data of a run, with as many test images as the parameters say."""
     return open_data(parameters).part(parameters["test_images"])
 
 
 def check(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Names that exist, settings that the method has, and notes; ValueError or TypeError for any other."""
+    """Check names, settings and splits, and return the settings of the loss, and notes; ValueError or TypeError."""
     settings, notes = chosen_settings(parameters)
     find_method(parameters["loss"]).check(settings)
     check_known("dataset", parameters["dataset"], DATASETS)
     check_known("model", parameters["model"], NAMES)
-    check_splits(parameters)
-    return settings, notes
-
-
-def check_splits(parameters: Mapping[str, Any]) -> None:
-    """Raise ValueError unless the splits share no base letter; only glyphs have others than the two halves."""
     names = ("train_split", "test_split", "salt", "letters")
     changed = [name for name in names if parameters[name] != DEFAULTS[name]]
     if changed and parameters["dataset"] != "glyphs":
@@ -114,48 +123,23 @@ def check_splits(parameters: Mapping[str, Any]) -> None:
             f"train_split and test_split must be train and test, or two of {', '.join(SHARES)}, got "
             f"{splits[0]!r} and {splits[1]!r} (else a letter may be in both)"
         )
+    return settings, notes
 
 
 def start_note(net: Any, parameters: Mapping[str, Any]) -> list[str]:
-    """A note on where the weights come from, unless they are random and were meant to be."""
+    """Write a note on the origin of the weights, unless they are random and were meant to be."""
     if not parameters["pretrained"] and net.pretrained == "random":
         return []
     lost = ": no pretrained weights were found" if net.pretrained == "random" else ""
     return [f"the network begins {net.pretrained}{lost}"]
 
 
-def _train(
-    parameters: Mapping[str, Any],
-    net: Any,
-    loss: nn.Module,
-    data: Data,
-    shown: Data,
-    recipe: Recipe,
-    state: Path,
-    progress: bool,
-) -> Any:
-    if not parameters["steps"]:
-        return History()  # what was trained before is only measured
-    state.mkdir(parents=True, exist_ok=True)
-    passed = ("steps", "batch_size", "per_class", "lr", "seed", "strength", "workers")
-    sampler = None  # the loop's own
-    if parameters["super_classes"]:
-        names = ("batch_size", "per_class", "super_classes", "batches_per_pair", "seed")
-        settings = {name: parameters[name] for name in names}
-        sampler = SuperClassSampler(data.train.labels, batches=parameters["steps"], **settings)
-    return train(
-        net,
-        data.train,
-        loss,
-        **{name: parameters[name] for name in passed},
-        test=shown.test if parameters["evaluate_every"] else None,
-        evaluate_every=parameters["evaluate_every"] or None,
-        progress=progress,
-        sampler=sampler,
-        recipe=recipe,
-        folder=state,
-        checkpoint_every=parameters["checkpoint_every"] or None,
-    )
+def _sampler(parameters: Mapping[str, Any], labels: torch.Tensor) -> SuperClassSampler | None:
+    """Make the sampler of batches from a few super-classes; None stands for the sampler of the loop."""
+    if not parameters["super_classes"]:
+        return None
+    names = ("batch_size", "per_class", "super_classes", "batches_per_pair", "seed")
+    return SuperClassSampler(labels, batches=parameters["steps"], **{name: parameters[name] for name in names})
 
 
 def _network_and_loss(parameters: Mapping[str, Any], train: Any, settings: dict[str, Any]) -> tuple[Any, Objective]:
@@ -178,7 +162,7 @@ def make_recipe(parameters: Mapping[str, Any]) -> Recipe:
 
 
 def state_folder(parameters: Mapping[str, Any], folder: str | os.PathLike[str] | None = None) -> Path:
-    """Where the checkpoint of these parameters is kept: in a folder of their own, within the one that is given."""
+    """Name the folder of the checkpoint of these parameters, within the one that is given."""
     deciding = {name: value for name, value in parameters.items() if name not in _FREE}
     own = hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()[:12]
     return Path(folder or os.environ.get(RESULT_FOLDER) or ".") / f"state-{own}"

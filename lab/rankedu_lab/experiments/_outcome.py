@@ -1,4 +1,4 @@
-"""What a run of a training lab leaves behind, beside its files."""
+"""The results of a run of a training lab, beside its files."""
 
 import shutil
 import time
@@ -12,36 +12,33 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rankedu.files import written
 from rankedu.hierarchy import InvertedRelevanceWarning
 from rankedu.metrics import UndefinedMetricWarning
 from rankedu_lab.experiments.retrieval_data import Data
 from rankedu_lab.methods import Objective
 from rankedu_lab.training import History
-
-#: Points of the curve of the loss.
-POINTS = 24
+from rankedu_lab.training.checkpoints import write_packed
 
 
 @dataclass(kw_only=True)
 class Trained:
-    """What every run leaves behind that trains a network."""
+    """The results of every run that trains a network."""
 
     net: Any  #: trained
     history: History
-    data: Any  #: what it was trained and tested on
+    data: Any  #: for training and test
     state: Path  #: folder of the checkpoint
     metrics: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  #: remarks for the reader of the numbers
-    evidence: dict[str, Any] = field(default_factory=dict)  #: hashes of code and first weights, and the loss
+    evidence: dict[str, Any] = field(default_factory=dict)  #: hashes of code and first weights
 
     def times(self) -> dict[str, float]:
-        """Where the time went: "seconds" of training and evaluation, and the shares of `History.shares`."""
+        """Return the "seconds" of training and evaluation, and the shares of `History.shares`."""
         return {"seconds": self.history.seconds + self.history.evaluating, **self.history.shares()}
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The log: the loss of every step, and what was evaluated after it on a part of the test images."""
+        """The log: the loss of every step, and the evaluations after it on a part of the test images."""
         rows: list[dict[str, Any]] = [{"step": s, "loss": v} for s, v in enumerate(self.history.losses, start=1)]
         for measured in self.history.evaluations:
             of_a_part = {f"{name} of a part": value for name, value in measured.items() if name != "step"}
@@ -51,14 +48,13 @@ class Trained:
     def close(self) -> None:
         """Give up the checkpoint, and keep the weights; to be called when the result is saved."""
         if self.state.is_dir():
-            with written(self.state.parent / "net.pt") as part:
-                torch.save(self.net.state_dict(), part)
+            write_packed(self.state.parent / "net.pt", lambda file: torch.save(self.net.state_dict(), file))
             shutil.rmtree(self.state)
 
 
 @dataclass(kw_only=True)
 class RetrievalOutcome(Trained):
-    """What a run of a retrieval lab leaves behind."""
+    """The results of a run of a retrieval lab."""
 
     loss: Objective  #: trained too, where it has weights
     data: Data
@@ -71,14 +67,14 @@ class RetrievalOutcome(Trained):
 
 @contextmanager
 def timed(history: History) -> Iterator[None]:
-    """The block belongs to the evaluation."""
+    """Add the time of the block to the evaluation."""
     started = time.perf_counter()
     yield
     history.evaluating += time.perf_counter() - started
 
 
 def resumed(history: History) -> list[str]:
-    """A note on a run that was interrupted, and goes on from its checkpoint."""
+    """Return a note on a run that was interrupted, and goes on from its checkpoint."""
     steps = ", ".join(map(str, history.interrupted))
     return [f"the run was interrupted after step {steps}, and went on from its checkpoint"] if steps else []
 
@@ -94,10 +90,3 @@ def noting(notes: list[str]) -> Iterator[None]:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         elif str(warning.message) not in notes:
             notes.append(str(warning.message))
-
-
-def curve(history: History) -> dict[str, Any]:
-    """The loss as means over equal parts of the training, and what was evaluated on the way."""
-    losses = torch.tensor(history.losses, dtype=torch.float64)
-    parts = losses.tensor_split(min(POINTS, len(losses))) if len(losses) else ()
-    return {"loss": [round(float(part.mean()), 5) for part in parts], "evaluations": history.evaluations}

@@ -1,4 +1,4 @@
-"""What the lab `detection` does: train a Faster R-CNN by cross entropy or by an AP loss, and measure it by AP50."""
+"""The lab `detection`: train a Faster R-CNN by cross entropy or by an AP loss, and measure it by AP50."""
 
 import os
 import warnings
@@ -16,7 +16,7 @@ from rankedu_lab.datasets.registry import DETECTION_NAMES
 from rankedu_lab.datasets.scenes import SPLITS
 from rankedu_lab.detections import OnProposals, match_detections
 from rankedu_lab.experiments._experiment import make_recipe, start_note, state_folder, with_defaults
-from rankedu_lab.experiments._outcome import Trained, curve, noting, resumed, timed
+from rankedu_lab.experiments._outcome import Trained, noting, resumed, timed
 from rankedu_lab.experiments.detection_data import (
     Data,
     Detections,
@@ -41,22 +41,21 @@ __all__ = ["DEFAULTS", "LOSSES", "PROBE", "DetectionOutcome", "check", "make_los
 
 #: Every parameter of the lab.
 DEFAULTS = defaults_of("detection")
-#: What the classifier may learn from, and what the tables call it.
+#: The losses of the classifier, and their names in the tables.
 LOSSES = {"cross_entropy": "cross entropy", "rambo_map": "RaMBO"}
-SEEN = ("before", "proposals_before", "after", "proposals_after")
-#: Test pictures that are looked at before and after the training, and at intervals.
+#: The number of test pictures that are looked at before and after the training, and at intervals.
 PROBE = 64
 
 
 @dataclass(kw_only=True)
 class DetectionOutcome(Trained):
-    """What a run of the lab leaves behind."""
+    """The results of a run of the lab."""
 
     data: Data
     detections: list[Detections]  #: in each test picture "boxes", "scores" and "labels", best score first
     ap: Tensor  #: (C,) AP50 of each class; nan where the test has no object of it
     log: list[dict[str, float]]  #: a row for each step
-    findings: Findings | None = None  #: what figures are drawn from
+    findings: Findings | None = None  #: for the figures
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -69,18 +68,12 @@ class DetectionOutcome(Trained):
         ]
 
     def series(self) -> dict[str, list[dict[str, Any]]]:
-        """The log as two curves, each with a column "loss": what the classifier learns from, and its cross entropy."""
+        """Return the log as two curves with a column "loss": the loss of the classifier, and its cross entropy."""
         rows = self.rows
         learned = [{**row, "loss": row["classifier's loss"]} for row in rows]
         beside = [{"step": row["step"], "loss": row["cross entropy"]} for row in rows]
         same = all(abs(one["loss"] - other["loss"]) < 1e-6 for one, other in zip(learned, beside, strict=True))
         return {"classifier's loss": learned} if same else {"AP loss": learned, "cross entropy": beside}
-
-    def close(self) -> None:
-        """Give up the checkpoint, and keep the weights and the findings; to be called when the result is saved."""
-        if self.findings is not None:
-            self.findings.save(self.state.parent / "detections.npz")
-        super().close()
 
 
 def run(
@@ -97,17 +90,16 @@ def run(
     recipe, loss, device = make_recipe(chosen), make_loss(chosen), pick_device(chosen["device"])
     data = open_data(chosen)
     net = _network(chosen, len(data.names), loss, notes)
-    start = weights_hash(dict(net.named_parameters()))
+    evidence = {"code": code_hash(), "start": weights_hash(dict(net.named_parameters()))}
     net = net.to(device)
     probe, state = first_of(data.test, PROBE), state_folder(chosen, folder)
     state.mkdir(parents=True, exist_ok=True)
     before = _look(net, probe, chosen) if chosen["pictures"] else None
-    passed = ("steps", "batch_size", "lr", "seed", "weight", "workers")
     with noting(notes):
         history = train_detector(
             net,
             data.train,
-            **{name: chosen[name] for name in passed},
+            **{name: chosen[name] for name in ("steps", "batch_size", "lr", "seed", "weight", "workers")},
             test=probe if chosen["evaluate_every"] else None,
             evaluate_every=chosen["evaluate_every"] or None,
             recipe=recipe,
@@ -122,17 +114,14 @@ def run(
     if empty := int(ap.isnan().sum()):
         notes.append(f"{empty} of {len(ap)} classes have no object in the test, and no AP50")
     about: dict[str, Any] = {"history": history, "state": state, "notes": notes, "log": read_log(state / "log.csv")}
-    outcome = DetectionOutcome(net=net, data=data, detections=detections, ap=ap, **about)
+    outcome = DetectionOutcome(net=net, data=data, detections=detections, ap=ap, evidence=evidence, **about)
     outcome.metrics = {**metrics, **outcome.times()}
-    outcome.evidence = {"code": code_hash(), "start": start, "curve": curve(history)}
-    if before is not None:
-        seen: dict[str, Any] = dict(zip(SEEN, (*before, *_look(net, probe, chosen)), strict=True))
-        outcome.findings = Findings(chosen, data.names, data.frequency, ap, **seen)
+    outcome.findings = Findings(*before, *_look(net, probe, chosen)) if before else None
     return outcome
 
 
 def measure(detections: list[Detections], data: Data) -> tuple[dict[str, float], Tensor]:
-    """AP50 on the test split, and that of each class, (C,), nan where the test has no object of it.
+    """Compute AP50 on the test split, and that of each class, (C,), nan where the test has no object of it.
 
     Also "AP50 11-point" (as in VOC 2007), and "AP50 of frequent classes", the mean of the half of the classes that the
     training has more objects of, and "AP50 of rare classes". Means are over the classes that the test has.
@@ -146,7 +135,7 @@ def measure(detections: list[Detections], data: Data) -> tuple[dict[str, float],
 
 
 def make_loss(parameters: Mapping[str, Any]) -> nn.Module | None:
-    """The AP loss of RaMBO, of class logits (P, C + 1) and labels (P,); None for the network's own cross entropy.
+    """Make the AP loss of RaMBO, of class logits (P, C + 1) and labels (P,); None for the network's own cross entropy.
 
     Source: RaMBO Sec. 5.2.
     """
@@ -159,7 +148,7 @@ def make_loss(parameters: Mapping[str, Any]) -> nn.Module | None:
 
 
 def check(parameters: Mapping[str, Any]) -> list[str]:
-    """Names that exist, else ValueError; notes on what is set and not used."""
+    """Raise ValueError for an unknown name; return notes on settings that are not used."""
     known = {"dataset": DETECTION_NAMES, "model": DETECTORS, "loss": LOSSES, "test_split": SPLITS[1:]}
     for name, names in known.items():
         check_known(name, parameters[name], names)
@@ -173,7 +162,7 @@ def check(parameters: Mapping[str, Any]) -> list[str]:
 
 
 def _network(parameters: Mapping[str, Any], classes: int, loss: nn.Module | None, notes: list[str]) -> Any:
-    """The detector as the seed makes it."""
+    """Make the detector with the weights that the seed determines."""
     torch.manual_seed(parameters["seed"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StandInWarning)  # it becomes a note
@@ -194,7 +183,7 @@ def _network(parameters: Mapping[str, Any], classes: int, loss: nn.Module | None
 
 
 def _look(net: Any, probe: Any, parameters: Mapping[str, Any]) -> tuple[list[Detections], Proposals]:
-    """What is detected in some pictures, of each as many as it has objects, and how proposals are scored."""
+    """Detect objects in some pictures, in each as many as it has, and score proposals."""
     detections = detect(net, probe, workers=parameters["workers"])
     counts = [len(probe.target(index)["labels"]) for index in range(len(probe))]
     first = [first_ones(found, count) for found, count in zip(detections, counts, strict=True)]

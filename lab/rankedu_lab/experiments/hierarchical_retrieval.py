@@ -1,4 +1,4 @@
-"""What the lab `hierarchical_retrieval` does: train with a hierarchy of labels, and measure every level, as HAPPIER."""
+"""The lab `hierarchical_retrieval`: train with a hierarchy of labels, and measure every level, as HAPPIER."""
 
 import copy
 import os
@@ -17,9 +17,9 @@ __all__ = ["DEFAULTS", "check", "level_names", "open_test", "run"]
 
 #: Every parameter of the lab.
 DEFAULTS = defaults_of("hierarchical_retrieval")
-#: What is measured of a level.
+#: The metrics of a level.
 LEVEL_METRICS = {"R@1": "recall_at_1", "AP": "average_precision"}
-#: Level → how many of its classes are called, where that is not the name with an s.
+#: The plural of a level, where that is not the name with an s.
 _PLURALS = (
     {"species": "species", "genus": "genera", "family": "families", "class": "classes", "phylum": "phyla"}
     | {"category": "categories", "super-category": "super-categories", "super-class": "super-classes"}
@@ -54,21 +54,16 @@ def run(
 
 
 def _together(outcome: RetrievalOutcome, parameters: Mapping[str, Any], progress: bool) -> dict[str, float]:
-    """All levels at once."""
+    """Measure all levels at once."""
     names = ("h_ap", "asi", "ndcg", "average_precision", "recall_at_1")
     measured = measure(outcome, names, progress=progress, monotone=parameters["monotone"])
     rows = dict(zip(level_names(outcome.data.levels), measured["levels"].values(), strict=True))
-    return {
-        "H-AP": measured["h_ap"],
-        "ASI": measured["asi"],
-        "NDCG": measured["ndcg"],
-        **_by_level(rows, LEVEL_METRICS),
-        **outcome.metrics,
-    }
+    flat = {"H-AP": measured["h_ap"], "ASI": measured["asi"], "NDCG": measured["ndcg"]}
+    return {**flat, **_by_level(rows, LEVEL_METRICS), **outcome.metrics}
 
 
 def _one_by_one(outcome: RetrievalOutcome, parameters: Mapping[str, Any], progress: bool) -> dict[str, float]:
-    """Each level by itself, as the test of DyML has it: with queries and a gallery of its own, where it has."""
+    """Measure each level by itself, as the test of DyML does, with its own queries and gallery, where it has them."""
     metrics, rows, levels = {**LEVEL_METRICS, "ASI": "asi"}, {}, outcome.data.levels
     for place, (level, name) in enumerate(zip(levels, level_names(levels), strict=True)):
         data, embeddings = outcome.data, outcome.embeddings
@@ -79,13 +74,12 @@ def _one_by_one(outcome: RetrievalOutcome, parameters: Mapping[str, Any], progre
             test = copy.copy(data.test)
             test.labels = test.labels[:, [place]]
             data = replace(data, test=test)
-        part = replace(outcome, data=data, embeddings=embeddings)
-        rows[name] = measure(part, tuple(metrics.values()), progress=progress)
+        rows[name] = measure(replace(outcome, data=data, embeddings=embeddings), [*metrics.values()], progress=progress)
     return _by_level(rows, metrics)
 
 
 def _by_level(rows: Mapping[str, Mapping[str, float]], metrics: Mapping[str, str]) -> dict[str, float]:
-    """Each metric of each level, from the finest to the coarsest, and its mean."""
+    """List each metric of each level, from the finest to the coarsest, and its mean."""
     values: dict[str, float] = {}
     for metric, key in metrics.items():
         values |= {f"{metric} of {name}": row[key] for name, row in reversed([*rows.items()])}
@@ -94,5 +88,5 @@ def _by_level(rows: Mapping[str, Mapping[str, float]], metrics: Mapping[str, str
 
 
 def level_names(levels: tuple[str, ...]) -> list[str]:
-    """What many classes of each level are called: scripts, base letters, characters."""
+    """Return the plurals of the levels: scripts, base letters, characters."""
     return [_PLURALS.get(level, f"{level}s") for level in levels]

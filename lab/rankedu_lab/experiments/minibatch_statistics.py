@@ -1,31 +1,28 @@
-"""What the lab `minibatch_statistics` does: what mini-batches say about the whole, measured while a network is trained.
+"""The lab `minibatch_statistics`: measure mini-batches while a network is trained, and compare them with the whole.
 
 RaMBO's Fig. 2 (the metric of a batch against its size), Smooth-AP's Fig. S7 (the share of pairs that have a gradient),
-and what a memory adds: longer lists, of items that are out of date.
+and the effect of a memory: longer lists, of items that are out of date.
 """
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
+from rankedu.metrics import average_precision
+from rankedu.rankers import operating_region
 from rankedu_lab.experiments import _experiment
 from rankedu_lab.experiments._experiment import fit, with_defaults
-from rankedu_lab.experiments._minibatches import (
-    TEMPERATURE,
-    batch_metrics,
-    pairs_with_gradient,
-    shares_of_batches,
-    staleness,
-    table,
-)
 from rankedu_lab.experiments._outcome import RetrievalOutcome
 from rankedu_lab.experiments.retrieval import measure
 from rankedu_lab.experiments.retrieval_data import Data, embed_all
 from rankedu_lab.runs.parameters import defaults_of
+from rankedu_lab.training.samplers import ClassBalancedSampler
 
 __all__ = ["DEFAULTS", "Statistics", "batch_metrics", "check", "run", "table"]
 
@@ -33,11 +30,13 @@ __all__ = ["DEFAULTS", "Statistics", "batch_metrics", "check", "run", "table"]
 DEFAULTS = defaults_of("minibatch_statistics")
 #: Moments of the run at which all is measured, as shares of its steps.
 MOMENTS = (0.0, 0.5, 1.0)
+#: τ at which pairs are counted if the loss has none of its own, and the least gradient (Smooth-AP supp. Eq. 1).
+TEMPERATURE, THRESHOLD = 0.01, 0.005
 
 
 @dataclass
 class Statistics:
-    """What was measured."""
+    """The measurements of a run."""
 
     outcome: RetrievalOutcome
     embeddings: dict[int, Tensor]  #: of the test images, by the number of steps before
@@ -68,11 +67,10 @@ class _Watch(nn.Module):
         return self.loss(embeddings, labels)
 
     def get_extra_state(self) -> dict[str, Any]:
-        """What was seen, so that it is part of a checkpoint."""
+        """Return what was seen, so that it is part of a checkpoint."""
         return {"embeddings": dict(self.seen["embeddings"]), "shares": list(self.seen["shares"])}
 
     def set_extra_state(self, state: dict[str, Any]) -> None:
-        """Take over what was seen."""
         self.seen = state
 
 
@@ -89,24 +87,30 @@ def run(
     """
     chosen = with_defaults(parameters or {}, DEFAULTS)
     check(chosen)
-    steps = chosen["steps"]
-    moments = {round(part * steps) for part in MOMENTS} | {max(0, steps - age) for age in chosen["ages"]}
+    steps, ages = chosen["steps"], chosen["ages"]
+    measured = [round(part * steps) for part in MOMENTS]
+    moments = {*measured, *(max(0, steps - age) for age in ages)}
     full = {**_experiment.DEFAULTS, **{k: v for k, v in chosen.items() if k in _experiment.DEFAULTS}, "pictures": False}
-    full["ages"] = chosen["ages"]  # by which a checkpoint is known: it holds what was measured at these moments
+    full["ages"] = ages  # a part of the checkpoint's key, because the checkpoint holds the measurements of these ages
 
     def watch(net: Any, loss: Any, data: Data) -> nn.Module:
         _check_sizes(chosen, data)
         return _Watch(net, loss, data, sorted(moments), chosen)
 
     outcome = fit(full, folder, watch=watch, data=data, progress=progress)
-    statistics = Statistics(outcome, {**outcome.objective.seen["embeddings"], steps: outcome.embeddings})
-    statistics.rows = _rows(statistics, chosen)
-    statistics.shares = _shares_of_runs(outcome, chosen, full, progress)
-    statistics.staleness = {age: staleness(statistics.embeddings, steps, age) for age in chosen["ages"] if age <= steps}
-    statistics.memory = [_memory_row(statistics, chosen, length) for length in chosen["memories"]]
+    embeddings, labels = {**outcome.objective.seen["embeddings"], steps: outcome.embeddings}, outcome.data.labels[:, -1]
+    found = Statistics(outcome, embeddings)
+    found.rows = [row for step in sorted({*measured}) for row in _rows(embeddings[step], labels, step, chosen)]
+    for size in chosen["batch_sizes"] if chosen["images"] else ():  # runs that see as many images
+        settings = {**full, "batch_size": size, "steps": max(1, chosen["images"] // size)}
+        state, seeing = outcome.state / f"batches-of-{size}", partial(_Watch, moments=(), parameters=chosen)
+        shares = fit(settings, state, watch=seeing, data=outcome.data, progress=progress).objective.seen["shares"]
+        found.shares[size] = sum(shares) / len(shares)
+    found.staleness = {age: _staleness(embeddings[steps], embeddings[steps - age]) for age in ages if age <= steps}
+    found.memory = [_memory_row(embeddings, labels, length, chosen) for length in chosen["memories"]]
     whole = measure(outcome, ("recall_at_1", "average_precision"), levels=1, progress=progress)
-    outcome.metrics = {"R@1": whole["recall_at_1"], "mAP": whole["average_precision"], **_metrics(statistics, steps)}
-    return statistics
+    outcome.metrics = {"R@1": whole["recall_at_1"], "mAP": whole["average_precision"], **_metrics(found, steps)}
+    return found
 
 
 def check(parameters: Mapping[str, Any]) -> None:
@@ -124,7 +128,7 @@ def check(parameters: Mapping[str, Any]) -> None:
 
 
 def _check_sizes(parameters: Mapping[str, Any], data: Data) -> None:
-    """Before anything is trained: whether all batches can be drawn."""
+    """Raise ValueError, before anything is trained, if a batch cannot be drawn."""
     longest = parameters["batch_size"] * (1 + max(parameters["memories"], default=0))
     if longest > len(data.labels):
         raise ValueError(
@@ -143,49 +147,80 @@ def _check_sizes(parameters: Mapping[str, Any], data: Data) -> None:
             )
 
 
-def _rows(statistics: Statistics, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row for each moment and batch size."""
-    labels, rows = statistics.outcome.data.labels[:, -1], []
-    for step in sorted({round(part * parameters["steps"]) for part in MOMENTS}):
-        embeddings = statistics.embeddings[step]
-        whole = batch_metrics(embeddings, labels, len(labels), 1)[0].tolist()
-        for size in parameters["batch_sizes"]:
-            drawn = batch_metrics(embeddings, labels, size, parameters["batches"])
-            drawn = drawn[~drawn.isnan().any(1)]
-            row: dict[str, Any] = {"step": step, "batch size": size, "mAP": whole[0], "R@1": whole[1]}
-            for place, name in enumerate(("mAP", "R@1")):
-                row |= {f"batch {name}": float(drawn[:, place].mean())}
-                row |= {f"batch {name}, sd": float(drawn[:, place].std(correction=0))}
-            shares = shares_of_batches(embeddings, labels, size, parameters, batches=max(4, 1024 // size))
-            rows.append({**row, "P": sum(shares) / len(shares)})
+def batch_metrics(
+    embeddings: Tensor, labels: Tensor, size: int, batches: int = 40, *, memory: Sequence[Tensor] = (), seed: int = 0
+) -> Tensor:
+    """Measure random batches as if each were a data set: mAP and R@1 of each, (batches, 2); nan without relevant items.
+
+    Each tensor of `memory`, (N, dim), lengthens every list by a batch of other items with these embeddings.
+    """
+    total = size * (1 + len(memory))
+    if not 2 <= size <= total <= len(labels):
+        raise ValueError(
+            f"batch_sizes must be at least 2 and, with the memory, at most the {len(labels)} test images, "
+            f"got {size} with {len(memory)} remembered batches"
+        )
+    generator = torch.Generator().manual_seed(seed)
+    measured: list[list[float]] = []
+    for _ in range(batches):
+        items = torch.randperm(len(labels), generator=generator)[:total]
+        parts = [vectors[part] for vectors, part in zip((embeddings, *memory), items.split(size), strict=True)]
+        where = ~torch.eye(size, total, dtype=torch.bool)
+        relevance = (labels[items[:size], None] == labels[items]) & where
+        scores = (parts[0] @ torch.cat(parts).T).masked_fill(~where, -torch.inf)
+        has = relevance.any(1)
+        if not has.any():
+            measured.append([math.nan, math.nan])
+            continue
+        first = relevance.gather(1, scores.argmax(1, keepdim=True))[has]
+        ap = average_precision(scores[has], relevance[has], where=where[has])
+        measured.append([float(ap.mean()), float(first.double().mean())])
+    return torch.tensor(measured, dtype=torch.float64)
+
+
+def pairs_with_gradient(embeddings: Tensor, temperature: float) -> float:
+    """Compute P of a batch: the share of pairs, of all queries, that are near enough to have a gradient."""
+    unit = nn.functional.normalize(embeddings.detach().float(), dim=1)
+    return float(operating_region(unit @ unit.T, temperature, THRESHOLD).mean())
+
+
+def _rows(embeddings: Tensor, labels: Tensor, step: int, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Measure the network of one moment: a row for each batch size."""
+    rows, whole = [], batch_metrics(embeddings, labels, len(labels), 1)[0].tolist()
+    temperature = parameters["temperature"] or TEMPERATURE
+    for size in parameters["batch_sizes"]:
+        drawn = batch_metrics(embeddings, labels, size, parameters["batches"])
+        drawn = drawn[~drawn.isnan().any(1)]
+        row: dict[str, Any] = {"step": step, "batch size": size, "mAP": whole[0], "R@1": whole[1]}
+        for place, name in enumerate(("mAP", "R@1")):
+            row |= {f"batch {name}": float(drawn[:, place].mean())}
+            row |= {f"batch {name}, sd": float(drawn[:, place].std(correction=0))}
+        sampler = ClassBalancedSampler(labels, size, parameters["per_class"], batches=max(4, 1024 // size), seed=1)
+        shares = [pairs_with_gradient(embeddings[batch], temperature) for batch in sampler]
+        rows.append({**row, "P": sum(shares) / len(shares)})
     return rows
 
 
-def _shares_of_runs(
-    outcome: RetrievalOutcome, parameters: Mapping[str, Any], full: Mapping[str, Any], progress: bool
-) -> dict[int, float]:
-    """Mean P of all batches of runs that differ in the size of their batches, and see as many images."""
-    shares = {}
-    for size in parameters["batch_sizes"] if parameters["images"] else ():
-        settings = {**full, "batch_size": size, "steps": max(1, parameters["images"] // size)}
-        state, watch = outcome.state / f"batches-of-{size}", partial(_Watch, moments=(), parameters=parameters)
-        of_batches = fit(settings, state, watch=watch, data=outcome.data, progress=progress).objective.seen["shares"]
-        shares[size] = sum(of_batches) / len(of_batches)
-    return shares
+def _staleness(now: Tensor, then: Tensor) -> float:
+    """Compute the root mean square error of the scores of remembered items, over all pairs."""
+    return float((now @ (now - then).T).square().mean().sqrt())
 
 
-def _memory_row(statistics: Statistics, parameters: Mapping[str, Any], length: int) -> dict[str, Any]:
-    labels, size, steps = statistics.outcome.data.labels[:, -1], parameters["batch_size"], parameters["steps"]
-    then = [statistics.embeddings[steps - age] for age in range(1, length + 1)]
+def _memory_row(
+    embeddings: Mapping[int, Tensor], labels: Tensor, length: int, parameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Measure batches whose lists a memory lengthens, with fresh and with remembered embeddings."""
+    size, steps = parameters["batch_size"], parameters["steps"]
+    then = [embeddings[steps - age] for age in range(1, length + 1)]
     row: dict[str, Any] = {"memory": length, "list": size * (1 + length)}
-    for name, memory in (("as they are now", [statistics.embeddings[steps]] * length), ("as they were then", then)):
-        drawn = batch_metrics(statistics.embeddings[steps], labels, size, parameters["batches"], memory=memory)
+    for name, memory in (("as they are now", [embeddings[steps]] * length), ("as they were then", then)):
+        drawn = batch_metrics(embeddings[steps], labels, size, parameters["batches"], memory=memory)
         row[f"batch mAP, {name}"] = float(drawn[:, 0].nanmean())
     return row
 
 
 def _metrics(statistics: Statistics, steps: int) -> dict[str, float]:
-    """The end of the run, flat."""
+    """Flatten the measurements at the end of the run."""
     metrics: dict[str, float] = {}
     for row in statistics.rows:
         if row["step"] == steps:
@@ -194,3 +229,12 @@ def _metrics(statistics: Statistics, steps: int) -> dict[str, float]:
     metrics |= {f"P of a run with batches of {size}": value for size, value in statistics.shares.items()}
     metrics |= {f"error of a score after {age} batches": value for age, value in statistics.staleness.items()}
     return {**metrics, "seconds": statistics.outcome.times()["seconds"]}
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Write rows with the same keys as aligned text."""
+    names = list(rows[0])
+    cells = [[f"{row[name]:.3f}" if isinstance(row[name], float) else str(row[name]) for name in names] for row in rows]
+    widths = [max(len(name), 5) if isinstance(rows[0][name], float) else len(name) for name in names]
+    lines = [zip(line, widths, strict=True) for line in (names, *cells)]
+    return "\n".join("  ".join(f"{cell:>{width}}" for cell, width in line) for line in lines)

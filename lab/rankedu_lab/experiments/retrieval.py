@@ -1,4 +1,4 @@
-"""What the lab `retrieval` does: train a network for retrieval, and measure it as RaMBO and Smooth-AP do."""
+"""The lab `retrieval`: train a network for retrieval, and measure it as RaMBO and Smooth-AP do."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -69,7 +69,7 @@ def measure(
 
 
 def chance(data: Data) -> float:
-    """R@1 of a random ranking: the share of a query's candidates that have its class, averaged over the queries."""
+    """Compute R@1 of a random ranking: the mean share of a query's candidates that have its class."""
     leaves, candidates = data.labels[:, -1], data.candidates
     asked = leaves if candidates is None else leaves[~candidates]
     among, itself = (leaves, 1) if candidates is None else (leaves[candidates], 0)

@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from rankedu_lab.datasets import DATASETS, open_dataset
+from rankedu_lab.training.loading import leaves
 from rankedu_lab.training.retrieval import embed
 
-#: About how many test images are shown, and evaluated on at intervals.
+#: The approximate number of test images that are shown, and evaluated at intervals.
 PROBE = 4096
 #: Of the augmentation of the test images.
 TEST_SEED = 1
@@ -32,11 +33,13 @@ class Data:
     @property
     def labels(self) -> Tensor:
         """Paths (N, L) of the test images, then of the gallery."""
-        return torch.cat([_paths(part) for part in (self.test, self.gallery) if part is not None])
+        return torch.cat(
+            [part.labels.reshape(len(part.labels), -1) for part in (self.test, self.gallery) if part is not None]
+        )
 
     @property
     def candidates(self) -> Tensor | None:
-        """What may be retrieved, bool (N,), where the gallery is apart."""
+        """Where the gallery is apart, the items that may be retrieved, bool (N,)."""
         return None if self.gallery is None else torch.arange(len(self.labels)) >= len(self.test)
 
     @property
@@ -53,9 +56,8 @@ class Data:
 
     def part(self, size: int) -> Data:
         """Return the same with about so many test images, all of some classes, which never change; all for 0."""
-        leaves = _paths(self.test)[:, -1]
-        classes, counts = leaves.unique(return_counts=True)
-        if not 0 < size < len(leaves):
+        classes, counts = leaves(self.test.labels).unique(return_counts=True)
+        if not 0 < size < len(self.test.labels):
             return self
         order = torch.randperm(len(classes), generator=torch.Generator().manual_seed(0))
         chosen = classes[order[: max(2, int((counts[order].cumsum(0) <= size).sum()))]]
@@ -63,14 +65,9 @@ class Data:
         return replace(self, test=_only(self.test, chosen), gallery=gallery)
 
 
-def _paths(data: Any) -> Tensor:
-    labels: Tensor = data.labels
-    return labels.reshape(len(labels), -1)
-
-
 def _only(data: Any, classes: Tensor) -> Any:
-    """A copy of a data set with the images of some classes: whatever it has one of for each image is thinned out."""
-    keep = torch.isin(_paths(data)[:, -1], classes)
+    """Copy a data set with the images of some classes only, and of every list the entries of these images."""
+    keep = torch.isin(leaves(data.labels), classes)
     part, count = copy.copy(data), len(keep)
     for name, values in vars(data).items():
         if isinstance(values, Tensor) and values.ndim and len(values) == count:
@@ -115,7 +112,7 @@ def embed_all(net: Any, data: Data, parameters: Mapping[str, Any]) -> Tensor:
 
 
 def small_classes(data: Any, per_class: int) -> list[str]:
-    """A note on the classes that are too small for a batch."""
-    counts = _paths(data)[:, -1].unique(return_counts=True)[1]
+    """Write a note on the classes that are too small for a batch."""
+    counts = leaves(data.labels).unique(return_counts=True)[1]
     few = int((counts < per_class).sum())
     return [f"{few} of {len(counts)} classes have fewer than {per_class} images and train nothing"] if few else []

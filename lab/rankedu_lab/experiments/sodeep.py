@@ -1,4 +1,4 @@
-"""What the lab `sodeep` measures: how well networks of several kinds learn to sort, and where they fail."""
+"""The lab `sodeep`: measure how well networks of several kinds learn to sort, and where they fail."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from rankedu_lab.training import draw_scores, fit_sorter, rank_error, sorter_err
 
 __all__ = ["SCALES", "measure_sorter", "measure_sorters", "table"]
 
-#: By what uniform lists in [-1, 1] are multiplied, to leave the range that the training has seen.
+#: Factors of uniform lists in [-1, 1], which leave the range that the training has seen.
 SCALES = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 
@@ -61,11 +61,11 @@ def measure_sorter(ranker: LSTMRanker, *, lists: int = 1000, seed: int = 1) -> d
 def table(rows: Sequence[dict[str, Any]], columns: Iterable[str], *, prefix: str = "") -> str:
     """Write columns of rows, keys less the prefix, as aligned text with three digits, the architecture in front."""
     names = list(columns)
-    widths = [max(len(name), 6) for name in names]
-    lines = [" " * 8 + "".join(f"  {name:>{width}}" for name, width in zip(names, widths, strict=True))]
-    for row in rows:
-        cells = [row[prefix + name] for name in names]
-        texts = [f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in cells]
-        cells_of = "".join(f"  {text:>{width}}" for text, width in zip(texts, widths, strict=True))
-        lines.append(f"{row['architecture']:<8}{cells_of}")
+    cells = [[row[prefix + name] for name in names] for row in rows]
+    texts = [[f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in line] for line in cells]
+    heads = ["", *(row["architecture"] for row in rows)]
+    lines = [
+        f"{head:<8}" + "".join(f"  {cell:>{max(len(name), 6)}}" for cell, name in zip(line, names, strict=True))
+        for head, line in zip(heads, [names, *texts], strict=True)
+    ]
     return "\n".join(lines)

@@ -11,7 +11,6 @@ import yaml
 import rankedu_lab.training.detection
 from rankedu_lab.experiments import detection, hierarchical_retrieval, minibatch_statistics, retrieval, speed
 from rankedu_lab.experiments._experiment import chosen_settings
-from rankedu_lab.experiments.detection_data import Findings
 from rankedu_lab.methods import make_loss
 from rankedu_lab.runs import find_labs, list_labs, list_presets, read_parameters
 from rankedu_lab.runs.parameters import check_parameters
@@ -75,15 +74,11 @@ def test_the_quick_lab_runs(lab, execute, tmp_path):
     found = execute(lab, preset, {"steps": 3, **smaller})
     assert measured <= set(found["metrics"]) and all(0 <= found["metrics"][name] <= 1 for name in measured)
     assert [row["step"] for row in found["rows"]][-1] == 3 and found["metrics"]["seconds"] > 0
-    kept = {"detections.npz"} if lab == "detection" else set()
     files = {path.name for path in (tmp_path / lab).iterdir()}
-    assert {name for name in files if not name.endswith(".png")} == {"result.json", "net.pt", *kept}, "no checkpoint"
+    assert {name for name in files if not name.endswith(".png")} == {"result.json", "net.pt"}, "no checkpoint"
     assert any(name.endswith(".png") for name in files)
-    if kept:
+    if lab == "detection":
         assert [row["step"] for row in found["rows"]] == [1, 2, 3] and "AP50 of a part" in found["rows"][-1]
-        findings = Findings.load(tmp_path / lab / "detections.npz")
-        assert findings.parameters["loss"] == "rambo_map" and "data_root" not in findings.parameters
-        assert len(findings.after) == 6
 
 
 def test_the_lab_sodeep_runs(execute):
@@ -117,7 +112,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_numbers(tmp_path, monkeypatch
     assert torch.equal(outcome.ap.nan_to_num(2), whole.ap.nan_to_num(2))
     assert whole.findings is None and outcome.findings is not None, "pictures change no number"
     outcome.close()
-    assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == ["detections.npz", "net.pt"]
+    assert sorted(path.name for path in (tmp_path / "killed").iterdir()) == ["net.pt"]
 
 
 @pytest.mark.usefixtures("few")

@@ -9,7 +9,7 @@ from rankedu.metrics import evaluate_retrieval
 from rankedu_lab.datasets import UnicodeGlyphs
 from rankedu_lab.experiments import hierarchical_retrieval, minibatch_statistics, retrieval
 from rankedu_lab.experiments._experiment import chosen_settings
-from rankedu_lab.experiments._minibatches import batch_metrics
+from rankedu_lab.experiments.minibatch_statistics import batch_metrics
 from rankedu_lab.experiments.retrieval_data import Data
 from rankedu_lab.methods import METHODS, make_loss, parse_settings
 from rankedu_lab.runs import Record, keep_runs, tabulate

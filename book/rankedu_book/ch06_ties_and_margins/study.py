@@ -29,13 +29,8 @@ def draw_items(random: np.random.Generator, n: int = BATCH, apart: float = APART
 
 
 def relevant(n: int) -> Mask:
+    """The relevant ones of n items."""
     return np.asarray(np.arange(n) < n * POSITIVES // BATCH)
-
-
-@functools.cache
-def unseen(apart: float = APART, seed: int = 99) -> Array:
-    """Items that are never trained on, (starts, 400, 4)."""
-    return draw_items(np.random.default_rng(seed), 400, apart)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +50,6 @@ class Runs:
         """Scores of the unseen items, (looks, settings, starts, 400)."""
         return np.asarray(np.einsum("...sd,snd->...sn", self.weights, self.features))
 
-    def spread(self) -> Array:
-        """Standard deviation of the scores, (looks, settings, starts)."""
-        return np.asarray(self.scores().std(-1))
-
     def average_precision(self) -> Array:
         """AP of the unseen items, (looks, settings, starts)."""
         return ap(self.scores())
@@ -72,8 +63,6 @@ def train(
     *,
     steps: int = STEPS,
     begin: float = 1.0,
-    batch: int = BATCH,
-    apart: float = APART,
     seed: int = 0,
 ) -> Runs:
     """Train linear scorers for AP by plain gradient descent, RaMBO's loss with a margin: a setting of each for a run.
@@ -84,7 +73,7 @@ def train(
     >>> train((0.0, 0.1), steps=80).scores().shape
     (3, 2, 12, 400)
     """
-    random = np.random.default_rng(seed)
+    random, unseen = np.random.default_rng(seed), draw_items(np.random.default_rng(99), 400)
     alpha, strength, eta = (np.array(each)[:, None, None] for each in np.broadcast_arrays(margin, lam, rate))
     weights = random.standard_normal((1, STARTS, DIM))
     weights = weights * begin / np.linalg.norm(weights, axis=-1, keepdims=True) + np.zeros_like(alpha)
@@ -92,11 +81,10 @@ def train(
     for step in range(steps + 1):
         if step % EVERY == 0:
             looks.append(weights)
-        items = draw_items(random, batch, apart)
-        scores = (items @ weights[..., None])[..., 0]
-        gradient = ap_gradient(scores, relevant(batch), strength, alpha)
+        items = draw_items(random)
+        gradient = ap_gradient((items @ weights[..., None])[..., 0], relevant(BATCH), strength, alpha)
         weights = weights - eta * (gradient[:, :, None] @ items)[:, :, 0]
-    return Runs(np.arange(0, steps + 1, EVERY), np.array(looks), unseen(apart))
+    return Runs(np.arange(0, steps + 1, EVERY), np.array(looks), unseen)
 
 
 def ap_gradient(scores: Array, relevance: Mask, lam: float | Array, margin: float | Array = 0.0) -> Array:

@@ -14,58 +14,44 @@ from rankedu.rankers import HistogramRanker
 from rankedu_book.ch10_fastap_histograms import study
 from rankedu_book.kit import style
 from rankedu_book.kit.figures import paper_figure
-from rankedu_book.kit.ranks import Array
 from rankedu_book.kit.relief import draw_blocks, surface, view
 
 #: The chapter's five items by hand: A to E, of which B and D are relevant.
 FIVE = (0.75, 0.5, 0.0, -0.25, -0.75)
 RELEVANT = (False, True, False, True, False)
-#: How the two readings of AP in bins are drawn.
-READINGS = (("FastAP", style.SKY, "o"), ("AP of soft ranks", style.PURPLE, "s"))
 
 
 def soft_bins(bins: int = 4) -> Figure:
     """Draw the triangles of the bins, and the soft histogram of five items."""
-    centres = np.linspace(1, -1, bins + 1)
+    centres, line, width = np.linspace(1, -1, bins + 1), np.linspace(-1, 1, 401), 1.4 / bins
     figure, (above, below) = style.figure(2, 1, width=6.4, height=4.6, sharex=True)
-    everything, positives = draw_counts(below, torch.tensor(FIVE), torch.tensor(RELEVANT), bins, width=1.4 / bins)
-    line = np.linspace(-1, 1, 401)
     for index, centre in enumerate(centres):
         above.plot(line, np.clip(1 - np.abs(line - centre) * bins / 2, 0, None), color=style.GREY, linewidth=1.5)
-        above.text(centre, 1.1, f"$m_{index}$", ha="center")
+        style.write(above, centre, 1.1, f"$m_{index}$", va="baseline")
     for name, score, good in zip("ABCDE", FIVE, RELEVANT, strict=True):
         look = style.mark(good)
-        for centre in centres:
-            share = max(0.0, 1 - abs(score - centre) * bins / 2)
+        for share in 1 - np.abs(score - centres) * bins / 2:
             if share > 0:
                 above.vlines(score, 0, share, color=look["color"], linewidth=1.2)
                 above.plot(score, share, markersize=7, **look)
-        above.text(score, -0.14, name, ha="center", va="top", color=look["color"])
+        style.write(above, score, -0.14, name, va="top", color=look["color"])
     above.set(ylim=(-0.35, 1.35), yticks=(0, 0.5, 1), ylabel="share")
+    scores, relevant = torch.tensor(FIVE), torch.tensor(RELEVANT)
+    every, positives = (HistogramRanker(bins).histogram(scores, where=w).numpy() for w in (None, relevant))
+    below.bar(centres, positives, width, color=style.POSITIVE, label="relevant")
+    look = {"bottom": positives, "label": "irrelevant", "edgecolor": "white"} | style.area(False)
+    below.bar(centres, every - positives, width, **look)
+    for centre, count in zip(centres, every, strict=True):
+        style.write(below, centre, count + 0.05, f"{count:g}", va="baseline")
     below.set(xlim=(-1.25, 1.25), ylim=(0, 1.75), xlabel="score", ylabel="soft count $h_l$")
-    for centre, count in zip(centres, everything, strict=True):
-        below.text(centre, count + 0.05, f"{count:g}", ha="center")
     below.legend(loc="upper left")
-    facts = ", ".join(f"{count:g}" for count in everything)
     return style.describe(
         figure,
         f"Two panels over the score, from −1 at the left to 1 at the right. Above, {bins + 1} triangles, one at each "
-        f"centre, each as wide as two bins. Each of the items A to E is marked on one or two triangles, "
-        "and its shares add up to one. Below, the sums of the shares, from the highest centre to the lowest: "
-        f"{facts}; the relevant items' part is {', '.join(f'{count:g}' for count in positives)}.",
+        "centre, each as wide as two bins. Each of the items A to E is marked on one or two triangles, and its shares "
+        "add up to one. Below, the sums of the shares, from the highest centre to the lowest: "
+        f"{style.listed(every, '{:g}')}; the relevant items' part is {style.listed(positives, '{:g}')}.",
     )
-
-
-def draw_counts(
-    axes: Axes, scores: Tensor, relevance: Tensor, bins: int, width: float, **look: Any
-) -> tuple[Array, Array]:
-    """Draw soft counts, the irrelevant upon the relevant; return the counts of all items, and of the relevant ones."""
-    ranker, centres = HistogramRanker(bins), np.linspace(1, -1, bins + 1)
-    everything, positives = (ranker.histogram(scores, where=among).numpy() for among in (None, relevance))
-    axes.bar(centres, positives, width, color=style.POSITIVE, label="relevant", **look)
-    others: dict[str, Any] = {"bottom": positives, "label": "irrelevant", "edgecolor": "white"} | look
-    axes.bar(centres, everything - positives, width, **style.area(False), **others)
-    return everything, positives
 
 
 @paper_figure("RaMBO supp. Fig. 1b")
@@ -108,19 +94,17 @@ def distance_from_ap(bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 320, 6
     fast, soft = np.array([study.distances(count) for count in bins]).T
     limit = study.limit_of_the_loss(*study.similarities()).mean().item()
     figure, axes = style.figure(width=6.4, height=3.9)
-    for (name, colour, mark), off in zip(READINGS, (fast, soft), strict=True):
-        axes.loglog(bins, off, f"{mark}-", color=colour, label=name)
+    axes.loglog(bins, fast, "o-", color=style.SKY, label="FastAP")
+    axes.loglog(bins, soft, "s-", color=style.PURPLE, label="AP of soft ranks")
     axes.axhline(limit, color=style.BLACK, linestyle="--", linewidth=1.2)
     axes.text(1, limit * 0.85, "predicted limit of FastAP", va="top")
     axes.set(xlabel="bins L", ylabel="mean distance from AP", ylim=(3e-5, 1.5))
     axes.legend(loc="lower left")
-    last, ten = bins[-1], list(bins).index(10)
     return style.describe(
         figure,
-        f"Two falling curves on logarithmic axes, the mean distance from AP against the number of bins. FastAP: "
-        f"{fast[0]:.2f} with {bins[0]} bin, {fast[ten]:.2f} with 10, and {fast[-1]:.4f} with {last:,}, where it has "
-        f"reached the dashed line at {limit:.4f}. AP of soft ranks: {soft[0]:.2f}, {soft[ten]:.2f}, and "
-        f"{soft[-1]:.4f} with {last:,} bins, still falling.",
+        "Two falling curves on logarithmic axes, the mean distance from AP against the number of bins. FastAP falls "
+        f"from {fast[0]:.2f} with {bins[0]} bin to {fast[-1]:.4f} with {bins[-1]:,}, where it has reached the dashed "
+        f"line at {limit:.4f}. AP of soft ranks falls from {soft[0]:.2f} to {soft[-1]:.4f}, and goes on falling.",
     )
 
 

@@ -5,6 +5,7 @@ import functools
 import torch
 from torch import Tensor
 
+from rankedu.losses import APLoss, FastAPLoss
 from rankedu.metrics import average_precision
 from rankedu.rankers import HistogramRanker
 
@@ -15,18 +16,13 @@ POSITIVES, NEGATIVES = (0.4, 0.2), (0.1, 0.12)
 
 
 def fast_ap(scores: Tensor, relevance: Tensor, bins: int) -> Tensor:
-    """Return FastAP of each row, from two histograms; `FastAPLoss` is one minus its mean."""
-    ranker = HistogramRanker(bins)
-    positives, everything = ranker.histogram(scores, where=relevance), ranker.histogram(scores)
-    precision = positives.cumsum(-1) / everything.cumsum(-1).clamp(min=1e-12)
-    return (positives * precision).sum(-1) / positives.sum(-1)
+    """Return FastAP of each row."""
+    return 1 - FastAPLoss(bins, reduction="none")(scores, relevance)
 
 
 def soft_rank_ap(scores: Tensor, relevance: Tensor, bins: int) -> Tensor:
-    """Return AP of each row, computed from soft ranks; `APLoss(HistogramRanker(bins))` is one minus its mean."""
-    ranker = HistogramRanker(bins)
-    precision = ranker.among(scores, relevance) / ranker(scores)
-    return (precision * relevance).sum(-1) / relevance.sum(-1)
+    """Return AP of each row, computed from soft ranks."""
+    return 1 - APLoss(HistogramRanker(bins), reduction="none")(scores, relevance)
 
 
 def limit_of_the_loss(scores: Tensor, relevance: Tensor) -> Tensor:

@@ -17,7 +17,6 @@ from rankedu.metrics import average_precision, average_set_intersection, hierarc
 from rankedu.proofs.hierarchical import certificate
 from rankedu_lab.datasets.glyphs import UnicodeGlyphs
 
-METRICS = ("AP", "H-AP", "ASI", "NDCG")
 #: The character of the query, and the characters of the ranked pictures in two orders.
 QUERY = "é"
 MILD = "éééèéêéëEgAmЖβ→"
@@ -66,25 +65,25 @@ def level_weights(counts: Sequence[int], alpha: float) -> npt.NDArray[np.float64
     return np.asarray(weight / weight.sum())
 
 
-def all_orders(counts: Sequence[int] = (2, 2, 2, 2)) -> Tensor:
-    """Return every distinct order of items, counts[l] of level l, from rank 1 to rank n; one order per row."""
-    levels = [level for level, count in enumerate(counts) for _ in range(count)]
-    return torch.tensor(sorted(set(permutations(levels))))
-
-
 def swaps(counts: Sequence[int] = (2, 2, 2, 2), alpha: float = 1.0) -> dict[str, tuple[float, int]]:
-    """Swap two neighbours so that the nearer one is first: share of no change, and number of falls, for each metric."""
-    before = all_orders(counts)
-    gained: dict[str, list[npt.NDArray[np.float64]]] = {name: [] for name in METRICS}
-    for place in range(before.shape[1] - 1):
-        wrong = before[before[:, place] < before[:, place + 1]]
+    """Swap two neighbours so that the nearer one is first: share of no change, and number of falls, for each metric.
+
+    This is done at every place of every distinct order of items, counts[l] of level l.
+    """
+    levels = [level for level, count in enumerate(counts) for _ in range(count)]
+    orders = torch.tensor(sorted(set(permutations(levels))))
+    old, new = [], []
+    for place in range(orders.shape[1] - 1):
+        wrong = orders[orders[:, place] < orders[:, place + 1]]
         right = wrong.clone()
         right[:, [place, place + 1]] = wrong[:, [place + 1, place]]
-        old, new = (measure(listed, alpha, len(counts) - 1) for listed in (wrong, right))
-        for name in METRICS:
-            gained[name].append((new[name] - old[name]).numpy())
-    joined = {name: np.concatenate(parts) for name, parts in gained.items()}
-    return {name: (float((abs(g) < 1e-9).mean()), int((g < -1e-9).sum())) for name, g in joined.items()}
+        old.append(wrong)
+        new.append(right)
+    before, after = (measure(torch.cat(listed), alpha, len(counts) - 1) for listed in (old, new))
+    gains = {name: (after[name] - before[name]).double() for name in before}
+    return {
+        name: ((gain.abs() < 1e-9).double().mean().item(), int((gain < -1e-9).sum())) for name, gain in gains.items()
+    }
 
 
 class LevelRelevance(NamedTuple):

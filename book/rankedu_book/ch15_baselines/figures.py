@@ -81,7 +81,7 @@ def sixteen_steps() -> Figure:
     for axes in grid.flat[len(study.LOSSES) :]:
         axes.axis("off")
     for axes, name in zip(grid.flat, study.LOSSES, strict=False):
-        steps = study.descent(study.make(name), study.embed(study.ANGLES), draws=study.draws_of(name))[1][:, :2].numpy()
+        steps = study.descent(study.make(name), study.embed(study.ANGLES))[1][:, :2].numpy()
         draw_items(axes, study.ANGLES, size=7)
         draw_steps(axes, study.ANGLES, steps)
         axes.set(xlim=(-1.3, 1.4), ylim=(-0.2, 1.55))

@@ -2,19 +2,17 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 from torch.nn.functional import normalize
 
 from rankedu import hierarchy
 from rankedu.losses import (
     APLoss,
-    CalibrationLoss,
-    ClusterLoss,
     HAPLoss,
     HAPPIERLoss,
     OnEmbeddings,
@@ -24,7 +22,7 @@ from rankedu.losses import (
 from rankedu.metrics import average_precision, hierarchical_average_precision
 from rankedu.rankers import BlackboxRanker
 from rankedu_book.kit.ranks import Array
-from rankedu_lab.contestants import CSLLoss, SumOverLevels, baseline, baseline_names
+from rankedu_lab.contestants import CSLLoss, SumOverLevels, baseline
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 #: The batch: angles in degrees, three items of each of three classes.
@@ -63,11 +61,10 @@ TITLES = {
 }
 
 RANDOM = ("triplet_distance_weighted", "margin")  # losses that draw their triplets
-RANKED: dict[str, Callable[[], Any]] = {
-    "smooth_ap": SmoothAPLoss,
-    "rambo_ap": lambda: APLoss(BlackboxRanker(lam=10.0)),
-    "roadmap": ROADMAPLoss,
-    "calibration": CalibrationLoss,
+RANKED: dict[str, Callable[[], OnEmbeddings]] = {
+    "smooth_ap": lambda: OnEmbeddings(SmoothAPLoss()),
+    "rambo_ap": lambda: OnEmbeddings(APLoss(BlackboxRanker(lam=10.0))),
+    "roadmap": lambda: OnEmbeddings(ROADMAPLoss()),
 }
 
 
@@ -90,74 +87,57 @@ def proxies(angles: Sequence[float] = ANGLES) -> Tensor:
 
 
 def make(name: str, at: Tensor | None = None, class_paths: Tensor = CLASS_PATHS) -> Loss:
-    """Make a loss of embeddings and label paths, with its proxies from ``at``, shape (classes, dim)."""
+    """Make a loss of embeddings and label paths, with its proxies from ``at``, shape (classes, dim).
+
+    A name that begins with Σ is that of a sum over both levels. Losses that draw their triplets average 100 draws.
+    """
     at = proxies() if at is None else at
     if name.startswith("Σ "):
-        return summed(name[2:])
-    if name in baseline_names():
-        flat: Any = baseline(name, *at.shape)
-        if name == "normalized_softmax":
-            flat.loss.W = torch.nn.Parameter(at.T.clone())
-        if name == "proxy_nca_pp":
-            flat.loss.proxies = torch.nn.Parameter(at.clone())
-        return _of_leaves(flat)
-    if name in RANKED:
-        return _of_leaves(OnEmbeddings(RANKED[name]()))
-    module: Any = {
-        "csl": lambda: CSLLoss(class_paths, at.shape[1]),
-        "happier": lambda: HAPPIERLoss(*at.shape),
-        "cluster": lambda: ClusterLoss(*at.shape),
-    }[name]()
-    (module.cluster if name == "happier" else module).proxies = torch.nn.Parameter(at.clone())
-    return cast("Loss", module)
+        return SumOverLevels(lambda n: RANKED[name[2:]]() if name[2:] in RANKED else baseline(name[2:]), CLASS_PATHS)
+    if name == "hap":
+        return OnEmbeddings(HAPLoss())
+    if name in ("csl", "happier"):
+        by_path: Any = CSLLoss(class_paths, at.shape[1]) if name == "csl" else HAPPIERLoss(*at.shape)
+        (by_path.cluster if name == "happier" else by_path).proxies = Parameter(at.clone())
+        return cast("Loss", by_path)
+    module: Any = RANKED[name]() if name in RANKED else baseline(name, *at.shape)
+    if name == "normalized_softmax":
+        module.loss.W = Parameter(at.T.clone())
+    if name == "proxy_nca_pp":
+        module.loss.proxies = Parameter(at.clone())
+    draws = 100 if name in RANDOM else 1
+    return lambda embeddings, paths: torch.stack([module(embeddings, paths[:, -1]) for _ in range(draws)]).mean()
 
 
-def summed(name: str) -> Loss:
-    """Make the sum over both levels of a loss that compares items."""
-    part = partial(baseline, name) if name in baseline_names() else lambda: OnEmbeddings(SmoothAPLoss())
-    return SumOverLevels(lambda n: part(), CLASS_PATHS)
-
-
-def _of_leaves(module: Any) -> Loss:
-    return lambda embeddings, paths: module(embeddings, paths[:, -1])
-
-
-def descent(loss: Loss, embeddings: Tensor, paths: Tensor = PATHS, draws: int = 1) -> tuple[float, Tensor]:
-    """Return the value and minus the gradient at each embedding, averaged over draws for losses that draw."""
+def descent(loss: Loss, embeddings: Tensor, paths: Tensor = PATHS) -> tuple[float, Tensor]:
+    """Return the value and minus the gradient at each embedding."""
     leaf = embeddings.detach().clone().requires_grad_()
     with torch.random.fork_rng():
         torch.manual_seed(15)
-        value = torch.stack([loss(leaf, paths) for _ in range(draws)]).mean()
+        value = loss(leaf, paths)
         (gradient,) = torch.autograd.grad(value, leaf)
     return value.item(), -gradient
 
 
-def draws_of(name: str) -> int:
-    """Return how many draws the figures average."""
-    return 100 if name in RANDOM else 1
-
-
-def pull_of_pairs(loss: Loss, embeddings: Tensor, paths: Tensor = PATHS, draws: int = 1) -> Tensor:
-    """Return minus the derivative with respect to the cosine of each pair, (n, n); > 0 pulls the pair together.
+@functools.cache
+def pulls(name: str) -> Tensor:
+    """Return minus the derivative with respect to the cosine of each pair of items, (9, 9); > 0 pulls it together.
 
     Item i gets a small component in a dimension of its own. Then the gradient of item j has a component along it only
     because of the product of the two.
     """
-    n, little = len(embeddings), 1e-6
-    lifted = embeddings.clone()
-    lifted[:, 2 : 2 + n] += little * torch.eye(n, dtype=lifted.dtype)
-    pull = descent(loss, lifted, paths, draws)[1][:, 2 : 2 + n] / little
-    return pull.fill_diagonal_(0.0)
+    lifted, little = embed(ANGLES), 1e-6
+    lifted[:, 2:] += little * torch.eye(len(ANGLES), dtype=lifted.dtype)
+    return (descent(make(name), lifted)[1][:, 2:] / little).fill_diagonal_(0.0)
 
 
 @functools.cache
 def proxy_pulls(name: str) -> Tensor:
-    """Return the same for each item and each proxy, shape (9, 3); 0 for losses without proxies."""
-    if name not in ("normalized_softmax", "proxy_nca_pp", "csl", "happier", "cluster"):
-        return torch.zeros(len(ANGLES), 3, dtype=torch.float64)
+    """Return the same for each item and each proxy, (9, 3); 0 for losses without proxies."""
     at, little = proxies(), 1e-6
     at[:, 2:5] += little * torch.eye(3, dtype=at.dtype)
-    return descent(make(name, at), embed(ANGLES))[1][:, 2:5] / little
+    has_proxies = name in (*FAMILIES["proxies"], "happier")
+    return descent(make(name, at), embed(ANGLES))[1][:, 2:5] / little * has_proxies
 
 
 def measures(embeddings: Tensor, paths: Tensor = PATHS) -> tuple[float, float]:
@@ -192,12 +172,6 @@ def pair_groups() -> list[list[tuple[int, int]]]:
 
 
 @functools.cache
-def pulls(name: str) -> Tensor:
-    """Return the pull on each pair of the batch under one of the losses."""
-    return pull_of_pairs(make(name), embed(ANGLES), draws=draws_of(name))
-
-
-@functools.cache
 def heat() -> Array:
     """Return one row per loss: pulls on the pairs by group, then on items with their own and with other proxies."""
     rows = []
@@ -215,7 +189,7 @@ def folded(name: str, factors: tuple[float, ...]) -> Array:
     found = []
     for factor in factors:
         angles = [factor * angle for angle in ANGLES]
-        found.append(descent(make(name, proxies(angles)), embed(angles), draws=draws_of(name))[0])
+        found.append(descent(make(name, proxies(angles)), embed(angles))[0])
     return np.array(found)
 
 
@@ -225,7 +199,7 @@ def pull_at_place(name: str, most: int = 9) -> Array:
 
     The nearest negative is always 0.01 above it, and no two scores are equal.
     """
-    module = OnEmbeddings(RANKED[name]()) if name in RANKED else baseline(name)
+    module = RANKED[name]() if name in RANKED else baseline(name)
     high, low = np.linspace(0.6, 0.9, most), np.linspace(-0.6, -0.2, most)
     query, found = torch.tensor([[1.0, 0.0]], dtype=torch.float64), []
     for above in range(1, most + 1):
@@ -238,46 +212,28 @@ def pull_at_place(name: str, most: int = 9) -> Array:
     return np.array(found)
 
 
-@functools.cache
-def knowledge() -> dict[str, dict[str, float]]:
-    """Measure four numbers for each loss.
+def knowledge_table() -> str:
+    """Write in words, one line per loss, what it knows of ranks and of the hierarchy.
 
-    ``folded``: relative change of the value when all angles are multiplied by 0.7, which keeps every ranking;
-    ``sorted``: length of the gradient on a batch ranked perfectly by a common threshold, over that on the messy batch;
-    ``uncalibrated``: the same on a batch ranked perfectly by every query, without a common threshold;
-    ``parents``: relative change of the value when b leaves a and joins c as its parent's child.
+    "same value": multiplying all angles by 0.7, which keeps every ranking, does not change it. "rests if sorted": no
+    gradient on a batch ranked perfectly by a common threshold. "wants one threshold": a gradient on a batch that every
+    query ranks perfectly, without a common threshold. "uses parents": its value changes when b gets the parent of c.
     """
-    found = {}
     others = PATHS.clone()
     others[:, 0] = torch.tensor([0] * 3 + [1] * 6)
+    lines = [f"{'':23}{'same ranks,':>11}{'rests if':>10}{'wants one':>11}{'uses':>9}"]
+    lines += [f"{'':23}{'same value':>11}{'sorted':>10}{'threshold':>11}{'parents':>9}"]
     for name in LOSSES:
-        draws, loss = draws_of(name), make(name)
-        value, messy = descent(loss, embed(ANGLES), draws=draws)
-        lengths = {}
-        for key, angles in (("sorted", SORTED), ("uncalibrated", UNCALIBRATED)):
-            step = descent(make(name, proxies(angles)), embed(angles), draws=draws)[1]
-            lengths[key] = float(step.norm() / messy.norm())
-        found[name] = {
-            "folded": abs(folded(name, (0.7,))[0] / value - 1),
-            **lengths,
-            "parents": abs(descent(make(name, class_paths=others[::3]), embed(ANGLES), others, draws)[0] / value - 1),
-        }
-    return found
-
-
-def knowledge_table() -> str:
-    """Write the same in words, one line per loss."""
-    head = f"{'':23}{'same ranks,':>11}{'rests if':>10}{'wants one':>11}{'uses':>9}\n"
-    head += f"{'':23}{'same value':>11}{'sorted':>10}{'threshold':>11}{'parents':>9}\n"
-    lines = []
-    for name, row in knowledge().items():
-        words = [row["folded"] < 1e-9, row["sorted"] < 1e-3, row["uncalibrated"] > 1e-2, row["parents"] > 1e-9]
-        same, rests, threshold, parents = ("yes" if word else "no" for word in words)
+        value, messy = descent(make(name), embed(ANGLES))
+        steps = (descent(make(name, proxies(angles)), embed(angles))[1] for angles in (SORTED, UNCALIBRATED))
+        in_order, uncalibrated = (float(step.norm() / messy.norm()) for step in steps)
+        moved = descent(make(name, class_paths=others[::3]), embed(ANGLES), others)[0]
+        answers = (abs(folded(name, (0.7,))[0] / value - 1) < 1e-9, in_order < 1e-3, uncalibrated > 1e-2)
+        same, rests, threshold, parents = ("yes" if a else "no" for a in (*answers, abs(moved / value - 1) > 1e-9))
         if rests == "no":  # then a gradient on the uncalibrated batch proves nothing
             threshold = "–"
-        cells = f"{same:>11}{rests:>10}{threshold:>11}{parents:>9}"
-        lines.append(f"{title(name):23}{cells}")
-    return head + "\n".join(lines)
+        lines.append(f"{title(name):23}{same:>11}{rests:>10}{threshold:>11}{parents:>9}")
+    return "\n".join(lines)
 
 
 def inverted_triplets() -> tuple[int, int, int, int]:
@@ -296,10 +252,8 @@ def inverted_triplets() -> tuple[int, int, int, int]:
 @functools.cache
 def pulls_by_group(name: str) -> Array:
     """Return the total pull on pairs of the same class, on cousins and on strangers, as shares of all pull and push."""
-    pull = pull_of_pairs(OnEmbeddings(HAPLoss()) if name == "hap" else make(name), embed(ANGLES))
-    totals = np.array([sum(float(pull[i, j]) for i, j in pairs) for pairs in pair_groups()])
-    absolute = sum(abs(float(pull[i, j])) for pairs in pair_groups() for i, j in pairs)
-    return totals / absolute
+    found = [np.array([float(pulls(name)[i, j]) for i, j in pairs]) for pairs in pair_groups()]
+    return np.array([part.sum() for part in found]) / sum(np.abs(part).sum() for part in found)
 
 
 BY_LEVEL = ("contrastive", "Σ contrastive", "triplet_semihard", "Σ triplet_semihard", "smooth_ap", "Σ smooth_ap", "hap")

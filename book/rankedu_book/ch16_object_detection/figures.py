@@ -2,7 +2,6 @@
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -47,29 +46,22 @@ def pictured_proposals(scene: int = 11) -> Figure:
 
 def first_step(margin: float = 0.15) -> Figure:
     """How many irrelevant scores of a fresh head the first step moves, by λ, for two kinds of scores."""
-    figure, axes = style.figure(width=5.8, height=3.2)
-    said = draw_first_step(axes, margin)
-    return style.describe(
-        figure,
-        f"The number of irrelevant scores that move, against λ from 0.1 to 2000. {said} A dotted line is at λ = "
-        f"{threshold(margin):.0f}.",
-    )
-
-
-def draw_first_step(axes: Axes, margin: float) -> str:
-    """Draw the curves of `first_step`; returns in words where they leave 0."""
     batch, lams = made.proposals(64, seed=1).of(0), np.geomspace(0.1, 2000, 60)
+    figure, axes = style.figure(width=5.8, height=3.2)
     said = []
     for kind, colour, line in (("log-odds", style.GREEN, "--"), ("probability", style.ORANGE, "-")):
         scores = proposal_scores(batch.features @ made.fresh_heads()[0], kind)
         counts = [study.moved(scores, batch.relevance, float(lam), margin) for lam in lams]
         axes.plot(lams, counts, color=colour, linestyle=line, label=kind)
         said.append(f"By {kind} none moves below λ = {lams[np.argmax(np.array(counts) > 0)]:.2g}.")
-    if margin:
-        axes.axvline(threshold(margin), color=style.GREY, linestyle=":", label="nα/w")
+    axes.axvline(threshold(margin), color=style.GREY, linestyle=":", label="nα/w")
     axes.set(xscale="log", xlabel="λ on the scale of the released code", ylabel="irrelevant scores moved")
     axes.legend()
-    return " ".join(said)
+    return style.describe(
+        figure,
+        f"The number of irrelevant scores that move, against λ from 0.1 to 2000. {' '.join(said)} A dotted line is at "
+        f"λ = {threshold(margin):.0f}.",
+    )
 
 
 def threshold(margin: float) -> float:

@@ -34,28 +34,18 @@ class Proposals:
 
 @functools.cache
 def proposals(count: int, seed: int) -> Proposals:
-    """Draw proposals for each start: objects, pieces of objects, and plain background."""
-    generator = torch.Generator().manual_seed(seed)
-    shape = STARTS, count
-    kinds = torch.multinomial(class_shares().expand(STARTS, -1), count, replacement=True, generator=generator)
+    """Draw proposals for each start: objects of frequent to rare classes, pieces of objects, and plain background."""
+    directions = torch.randn(STARTS, CLASSES, FEATURES, generator=torch.Generator().manual_seed(7))
+    generator, shape = torch.Generator().manual_seed(seed), (STARTS, count)
+    chances = normalize(1 / torch.arange(1.0, CLASSES + 1), p=1, dim=0)
+    kinds = torch.multinomial(chances.expand(STARTS, -1), count, replacement=True, generator=generator)
     what, share = torch.rand(shape, generator=generator), torch.rand(shape, generator=generator)
     whole, piece = (low + (high - low) * share for low, high in (WHOLE, PIECE))
     visible = torch.where(what < OBJECTS, whole, torch.where(what < OBJECTS + PIECES, piece, 0.0))
     noise = torch.randn(*shape, FEATURES, generator=generator)
-    shown = directions()[torch.arange(STARTS)[:, None], kinds]
+    shown = normalize(directions, dim=-1)[torch.arange(STARTS)[:, None], kinds]
     features = torch.cat([SIGNAL * visible[..., None] * shown + noise, torch.ones(*shape, 1)], -1)
     return Proposals(features, torch.where(what < OBJECTS, kinds + 1, 0))
-
-
-def class_shares() -> Tensor:
-    """Of the objects, from frequent to rare; (10,)."""
-    return normalize(1 / torch.arange(1.0, CLASSES + 1), p=1, dim=0)
-
-
-@functools.cache
-def directions() -> Tensor:
-    """A direction of feature space for each start and class, (starts, 10, 24)."""
-    return normalize(torch.randn(STARTS, CLASSES, FEATURES, generator=torch.Generator().manual_seed(7)), dim=-1)
 
 
 def fresh_heads() -> Tensor:

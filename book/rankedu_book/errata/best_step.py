@@ -2,7 +2,7 @@
 
 import functools
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,8 +17,7 @@ HIDDEN, INPUTS, NOISE = 8, 24, 2.5
 STEPS, EVERY = 60, 3
 
 
-@dataclass(frozen=True)
-class Flattery:
+class Flattery(NamedTuple):
     """Points of R@1 at the step that a test set liked best, means over trainings and over both test sets."""
 
     too_good: float  #: what that test set says less what the other says of the same network
@@ -49,15 +48,10 @@ def _training(seed: int) -> Tensor:
         torch.autograd.backward(loss(train[rows] @ weight, labels[rows]))
         optimizer.step()
         if step % EVERY == EVERY - 1:
-            measured.append([_recall(test @ weight.detach(), labels) for test in tests])
+            embedded = [normalize(test @ weight.detach(), dim=1) for test in tests]
+            nearest = [(unit @ unit.T).fill_diagonal_(-2).argmax(1) for unit in embedded]
+            measured.append([float((labels[found] == labels).double().mean()) for found in nearest])
     return torch.tensor(measured, dtype=torch.float64).T
-
-
-def _recall(embeddings: Tensor, labels: Tensor) -> float:
-    """R@1, each item the query of the others."""
-    unit = normalize(embeddings, dim=1)
-    nearest = (unit @ unit.T).fill_diagonal_(-2).argmax(1)
-    return float((labels[nearest] == labels).double().mean())
 
 
 def flattery(measured: Tensor) -> Flattery:

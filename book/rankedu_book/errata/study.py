@@ -17,11 +17,7 @@ ANGLES = (0.0, 0.01, 0.5, 0.51)
 
 @functools.cache
 def printed(table: str) -> dict[str, Any]:
-    """A printed table of the papers, such as ``"rambo_tab_7"``: columns, rows and a note.
-
-    >>> printed("rambo_tab_8")["source"]
-    'RaMBO Tab. 8'
-    """
+    """A printed table of the papers, such as ``"rambo_tab_7"``: columns, rows and a note."""
     import yaml
 
     return yaml.safe_load((PRINTED / f"{table}.yaml").read_text(encoding="utf-8"))

@@ -62,7 +62,7 @@ def test_notebooks_have_the_defaults_of_their_modules_and_each_preset_fits_one_a
                 make_loss(values["loss"], dim=4, labels=torch.tensor([[0, 0, 0], [0, 1, 1]]), **settings)
             if lab == "speed":
                 assert values["parts"] == list(speed.PARTS)
-                speed._check(values)
+                speed.check(values)
                 assert preset == "speed_quick" or values["lengths"] == list(speed.PRINTED["cpu"])
                 assert preset == "speed_quick" or values["batch"] == 112
 

@@ -1,8 +1,5 @@
 """The lab `speed`: Algorithm 1 as printed gives our losses, and what was not timed is named."""
 
-import sys
-from functools import partial
-
 import pytest
 import torch
 
@@ -19,9 +16,9 @@ SMALL = {"lengths": [200, 2000], "batch": 16, "batch_sizes": [16, 32], "dim": 8,
 def of_step(monkeypatch, make):
     """Make contestants whose steps return the value and the gradient in double precision."""
 
-    def step(loss, start, gradient=None):
+    def step(loss, start, *others, gradient=None):
         leaf = start.double().requires_grad_()
-        return lambda: ((value := loss(leaf)).sum().item(), torch.autograd.grad(value, leaf, gradient)[0])
+        return lambda: ((value := loss(leaf, *others)).sum().item(), torch.autograd.grad(value, leaf, gradient)[0])
 
     monkeypatch.setattr(contestants, "step", step)
     return make()
@@ -75,7 +72,7 @@ def test_ratios_are_to_the_same_work_and_to_the_limits_alone_and_a_record_gives_
     assert found.pop(("AP", "same")) == (pytest.approx(2 / 2.05), "level")
     assert found == {("AP", "theirs"): (0.25, "ahead"), ("AP", "product"): (2.0, "behind")}
     lines = ratio_table(compare(rows))
-    assert {"ours": "AP", "over": "product", "on": "cpu", "128": "2.0 behind"} in lines and len(lines) == 3
+    assert {"ours": "AP", "over": "product", "on": "cpu", "128": "2 behind"} in lines and len(lines) == 3
     given_back = rows_of(flatten(metrics_of(rows[:2])))
     assert [{k: v for k, v in r.items() if k != "note"} for r in rows[:2]] == given_back
 
@@ -91,12 +88,15 @@ def test_the_quick_lab_runs(execute):
     assert {("AP", "two np.argsort"), ("Smooth-AP", PML), ("RaMBO AP", "transcription")} < ratios
 
 
-def test_without_a_budget_or_a_library_everything_is_said_to_be_missing(monkeypatch):
+def test_without_a_budget_everything_is_said_to_be_missing_and_what_cannot_be_measured_is_refused(refused):
     found = speed.run({**SMALL, "devices": ["cpu"], "budget": 1e-9})
     assert all(r.get("seconds") is None and r["note"] for r in found.rows)
     assert len(found.notes()) == len(found.rows)
     assert {line["here"] for line in found.backbone_table("cpu")} == {"not measured"}
-    monkeypatch.setitem(sys.modules, "pytorch_metric_learning", None)
-    rows = {(row["work"], row["contender"]): row for row in race([16], partial(on_batch, dim=4), Limits(0.001))}
-    ours, theirs = rows["FastAP", OURS], rows["FastAP", PML]
-    assert ours["seconds"] > 0 and theirs["seconds"] is None and "pytorch_metric_learning" in theirs["note"]
+    wrong = {"parts": ["growth"], "batch": 0, "lengths": [1], "share": 1.0, "batch_sizes": [18]}
+    refused(
+        [
+            (lambda name=name, odd=odd: speed.check(speed.DEFAULTS | {name: odd}), ValueError, name)
+            for name, odd in wrong.items()
+        ]
+    )

@@ -5,7 +5,7 @@ of embeddings. `contestants` makes what is timed, `timing` times it, and `tables
 """
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,8 +19,9 @@ from rankedu_lab.experiments.speed.published import PRINTED
 from rankedu_lab.experiments.speed.tables import table
 from rankedu_lab.experiments.speed.timing import Limits, Row, free_memory, processor, race
 from rankedu_lab.runs.parameters import defaults_of
+from rankedu_lab.runs.results import machine
 
-__all__ = ["DEFAULTS", "PARTS", "PRINTED", "Speed", "run", "table"]
+__all__ = ["DEFAULTS", "PARTS", "PRINTED", "Speed", "check", "run", "table"]
 
 
 def long_lists(chosen: Mapping[str, Any], limits: Limits, device: str) -> list[Row]:
@@ -33,9 +34,8 @@ def beside_backbone(chosen: Mapping[str, Any], limits: Limits, device: str) -> l
     """Time a network on a batch of pictures, and each loss of Table S2, with its settings, on a batch of embeddings."""
     size, dim, seed = chosen["batch"], chosen["dim"], chosen["seed"]
     on_batch = contestants.on_batch(size, chosen["per_class"], dim, seed, device, lam=4.0, bins=20)
-    network = contestants.network(
-        chosen["model"], dim, size, chosen["chunk"], device, pixels=chosen["image_size"], seed=seed
-    )
+    setting = (chosen["model"], dim, size, chosen["chunk"], device)
+    network = contestants.network(*setting, pixels=chosen["image_size"], seed=seed)
     works = {("backbone", chosen["model"]): network}
     for title, loss in {"Blackbox AP": "RaMBO AP", "FastAP": "FastAP", "Smooth-AP": "Smooth-AP"}.items():
         works |= {(title, who): on_batch[loss, who] for who in (OURS, WRITTEN) if (loss, who) in on_batch}
@@ -82,17 +82,15 @@ class Speed:
 
     def devices(self, part: str) -> list[str]:
         """Return the devices on which at least some of a part was timed."""
-        timed = (row["device"] for row in self.rows if row["part"] == part and row.get("seconds") is not None)
-        return list(dict.fromkeys(timed))
+        return list(dict.fromkeys(row["device"] for row in self.rows if row["part"] == part and row["seconds"]))
 
     def notes(self) -> list[str]:
         """Say why something was not timed, a line each."""
-        lines = []
-        for row in [row for row in self.rows if row.get("note")]:
-            what = ", ".join(filter(None, (row["device"], row["part"], row["work"], row["contender"])))
-            at = f" at {tables.size_text(row['size'])}" if row["size"] else ""
-            lines.append(f"{what}{at}: {row['note']}")
-        return lines
+        return [
+            f"{row['device']}, {row['part']}, {row['work']}, {row['contender']} at {row['size']:,}: {row['note']}"
+            for row in self.rows
+            if row["note"]
+        ]
 
     def ratios(self, part: str) -> str:
         """Write our time over the others' times, with verdicts, and how many there are of each."""
@@ -113,47 +111,34 @@ def run(parameters: Mapping[str, Any] | None = None) -> Speed:
 
     Source: RaMBO Tab. 6; Smooth-AP supp. Tab. S2.
     """
-    from rankedu_lab.runs.results import machine
-
     chosen = {**DEFAULTS, **(parameters or {})}
-    _check(chosen)
-    names = _devices(chosen["devices"])
+    check(chosen)
+    there = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
+    if not {"auto", *there} >= set(chosen["devices"]):
+        raise ValueError("devices must be there, got 'cuda' and no GPU (take 'cpu', or 'auto' for what there is)")
+    devices = list(dict.fromkeys(one for name in chosen["devices"] for one in (there if name == "auto" else [name])))
     limits = Limits(chosen["seconds"], chosen["budget"])
     rows: list[Row] = []
-    for device in names:
+    for device in devices:
         for part in chosen["parts"]:
             limits.memory = chosen["memory"] * 2**30 or SHARE * free_memory(device)
-            empty = {"device": device, "part": part, "contender": "", "size": 0}
-            rows += [{**empty, **row} for row in PARTS[part](chosen, limits, device)]
-    parts = [processor() if name == "cpu" else str(torch.cuda.get_device_name()) for name in names]
-    return Speed(rows, {**machine(), "device": "; ".join(parts), "threads": 1})
+            rows += [{"device": device, "part": part, **row} for row in PARTS[part](chosen, limits, device)]
+    names = [processor() if name == "cpu" else str(torch.cuda.get_device_name()) for name in devices]
+    return Speed(rows, {**machine(), "device": "; ".join(names), "threads": 1})
 
 
-def _check(parameters: Mapping[str, Any]) -> None:
-    """Whether all can be measured, before anything is."""
+def check(parameters: Mapping[str, Any]) -> None:
+    """Raise ValueError for what cannot be measured, before anything is."""
     for part in parameters["parts"]:
         check_choice(part, tuple(PARTS), name="parts")
+    for device in parameters["devices"]:
+        check_choice(device, ("auto", "cpu", "cuda"), name="devices")
     for name in ("batch", "per_class", "dim", "seconds", "budget", "image_size"):
         if not parameters[name] > 0:
             raise ValueError(f"{name} must be > 0, got {parameters[name]}")
-    for name in ("lengths", "batch_sizes"):
-        if any(size < 2 for size in parameters[name]):
-            raise ValueError(f"{name} must be 2 or more each, got {parameters[name]}")
-    if not 0 < parameters["share"] < 1:
-        raise ValueError(f"share must be between 0 and 1, got {parameters['share']}")
+    if min(*parameters["lengths"], *parameters["batch_sizes"], 2) < 2 or not 0 < parameters["share"] < 1:
+        raise ValueError("lengths and batch_sizes must be 2 or more each, and share between 0 and 1")
     per_class = parameters["per_class"]
     for size in (*parameters["batch_sizes"], parameters["batch"]):
         if size % per_class:
             raise ValueError(f"batch_sizes and batch must be multiples of per_class={per_class}, got {size}")
-
-
-def _devices(wanted: Sequence[str]) -> list[str]:
-    """cpu and cuda as named; for auto the processor, and the GPU if there is one."""
-    there = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
-    names: list[str] = []
-    for name in wanted:
-        check_choice(name, ("auto", "cpu", "cuda"), name="devices")
-        if name not in ("auto", *there):
-            raise ValueError("devices must be there, got 'cuda' and no GPU (take 'cpu', or 'auto' for what there is)")
-        names += there if name == "auto" else [name]
-    return list(dict.fromkeys(names))

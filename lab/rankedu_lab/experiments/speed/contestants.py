@@ -5,7 +5,6 @@ Each function makes a table of contestants, (the work, its contestant) → a fun
 
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -28,12 +27,12 @@ VALUE = "AP, value alone"
 MARGIN = 0.02
 
 
-def step(loss: Callable[[Tensor], Tensor], start: Tensor, gradient: Tensor | None = None) -> Work:
+def step(loss: Callable[..., Tensor], start: Tensor, *others: Tensor, gradient: Tensor | None = None) -> Work:
     """Make a function that computes a loss, forward and backward, and gives up the gradient at once."""
     leaf = start.detach().requires_grad_()
 
     def forward_and_backward() -> None:
-        loss(leaf).backward(gradient)
+        loss(leaf, *others).backward(gradient)
         leaf.grad = None
 
     return forward_and_backward
@@ -44,27 +43,21 @@ def on_list(size: int, share: float = 0.01, seed: int = 0, device: str = "cpu") 
     how: Any = {"generator": torch.Generator(device).manual_seed(seed), "device": device}
     scores, relevance = torch.randn(size, **how), torch.rand(size, **how) < share
     relevance[0] = True
-    ranker = BlackboxRanker(0.4 * size)
-    losses: dict[Name, Callable[..., Tensor]] = {
-        ("AP", OURS): APLoss(ranker, MARGIN),
-        ("AP", WRITTEN): partial(published_ap, lam=0.4 * size, margin=MARGIN),
-        ("recall", OURS): RecallLoss(ranker, MARGIN),
-        ("recall", WRITTEN): partial(published_recall, lam=0.4 * size, margin=MARGIN),
-    }
-    works = {name: step(partial(_on_relevance, loss, relevance), scores) for name, loss in losses.items()}
-    works |= {
+    ranker, lam = BlackboxRanker(0.4 * size), 0.4 * size
+    works: dict[Name, Work] = {
+        ("AP", OURS): step(APLoss(ranker, MARGIN), scores, relevance),
+        ("AP", WRITTEN): step(partial(published_ap, lam=lam, margin=MARGIN), scores, relevance),
+        ("recall", OURS): step(RecallLoss(ranker, MARGIN), scores, relevance),
+        ("recall", WRITTEN): step(partial(published_recall, lam=lam, margin=MARGIN), scores, relevance),
         (LIMIT, "one copy"): partial(torch.empty_like(scores).copy_, scores),
         (LIMIT, "one torch.sort"): scores.sort,
     }
     if device != "cpu":
         return {**works, (LIMIT, "two torch.argsort"): lambda: (scores.argsort(), scores.argsort())}
     array = scores.numpy()
-    twice = lambda: (np.argsort(array), np.argsort(array))  # noqa: E731
-    return {**works, (LIMIT, "one np.sort"): partial(np.sort, array), (LIMIT, "two np.argsort"): twice}
-
-
-def _on_relevance(loss: Callable[..., Tensor], relevance: Tensor, scores: Tensor) -> Tensor:
-    return loss(scores, relevance)
+    works[LIMIT, "one np.sort"] = partial(np.sort, array)
+    works[LIMIT, "two np.argsort"] = lambda: (np.argsort(array), np.argsort(array))
+    return works
 
 
 def on_batch(
@@ -86,6 +79,7 @@ def on_batch(
     draw = partial(torch.randn, generator=torch.Generator().manual_seed(seed))
     centres = draw(int(labels[-1]) + 1, dim)[labels.cpu()]
     embeddings = normalize(centres + 0.9 * draw(size, dim), dim=1).to(device)
+    gradient = torch.randn(size, size, generator=torch.Generator().manual_seed(seed)).to(device)
     others = ~torch.eye(size, dtype=torch.bool, device=device)
     relevance = (labels[:, None] == labels)[others].view(size, -1)
     ranker = BlackboxRanker(lam * size)
@@ -97,60 +91,30 @@ def on_batch(
         "SupAP": SupAPLoss(),
         "H-AP": HAPLoss(),
     }
-    gradient = torch.randn(size, size, generator=torch.Generator().manual_seed(seed)).to(device)
-    works: dict[Name, Work] = {(LIMIT, PRODUCT): step(lambda leaf: leaf @ leaf.T, embeddings, gradient)}
+
+    def by_hand(formula: Callable[..., Tensor], embeddings: Tensor) -> Tensor:
+        unit = normalize(embeddings, dim=1)
+        return formula((unit @ unit.T)[others].view(relevance.shape), relevance, lam=lam * size, margin=MARGIN)
+
+    works: dict[Name, Work] = {(LIMIT, PRODUCT): step(lambda leaf: leaf @ leaf.T, embeddings, gradient=gradient)}
     for name, loss in ours.items():
-        works[name, OURS] = step(
-            partial(_on_labels, OnEmbeddings(loss), paths if name == "H-AP" else labels), embeddings
-        )
+        works[name, OURS] = step(OnEmbeddings(loss), embeddings, paths if name == "H-AP" else labels)
     for name, formula in {"RaMBO AP": published_ap, "RaMBO recall": published_recall}.items():
-        works[name, WRITTEN] = step(
-            partial(_on_cosines, partial(formula, lam=lam * size, margin=MARGIN), relevance, others), embeddings
-        )
-    for name in ("Smooth-AP", "FastAP"):
-        works[name, PML] = _or_refuse(partial(_of_pml, name, bins, labels, embeddings))
-    scores = (embeddings @ embeddings.T)[others].view(size, -1)
-    works[VALUE, OURS] = lambda: average_precision(scores, relevance).mean()
-    works[VALUE, "torchmetrics"] = _or_refuse(lambda: _of_torchmetrics(scores, relevance))
-    if device == "cpu":
-        works[VALUE, "scikit-learn"] = _or_refuse(lambda: _of_scikit_learn(scores, relevance))
-    return works
-
-
-def _on_labels(loss: Callable[..., Tensor], labels: Tensor, embeddings: Tensor) -> Tensor:
-    return loss(embeddings, labels)
-
-
-def _on_cosines(formula: Callable[..., Tensor], relevance: Tensor, others: Tensor, embeddings: Tensor) -> Tensor:
-    """Compute a formula of the cosines; no query ranks itself."""
-    unit = normalize(embeddings, dim=1)
-    return formula((unit @ unit.T)[others].view(relevance.shape), relevance)
-
-
-def _or_refuse(make: Callable[[], Work]) -> Work:
-    """Make a contestant; one whose library is missing says so when it is called."""
-    try:
-        return make()
-    except ImportError as error:
-        return partial(_refuse, error)
-
-
-def _refuse(error: ImportError) -> None:
-    raise error
-
-
-def _of_pml(name: str, bins: int, labels: Tensor, embeddings: Tensor) -> Work:
+        works[name, WRITTEN] = step(partial(by_hand, formula), embeddings)
     from pytorch_metric_learning import losses
 
-    loss = losses.SmoothAPLoss(0.01) if name == "Smooth-AP" else losses.FastAPLoss(bins)
-    return step(partial(_on_labels, loss, labels), embeddings)
+    works["Smooth-AP", PML] = step(losses.SmoothAPLoss(0.01), embeddings, labels)
+    works["FastAP", PML] = step(losses.FastAPLoss(bins), embeddings, labels)
+    return works | _values((embeddings @ embeddings.T)[others].view(size, -1), relevance)
 
 
-def _of_torchmetrics(scores: Tensor, relevance: Tensor) -> Work:
+def _values(scores: Tensor, relevance: Tensor) -> dict[Name, Work]:
+    """Make the contestants for mean average precision without a gradient."""
+    from sklearn.metrics import average_precision_score
+
     from rankedu_lab.models import load_torchvision
 
-    with suppress(ImportError):
-        load_torchvision("torchmetrics")  # which imports it; beside a torch for the CPU it needs help
+    load_torchvision("torchmetrics")  # which imports it; beside a torch for the CPU it needs help
     from torchmetrics.retrieval import RetrievalMAP
 
     above_zero = (scores + 1).flatten()  # torchmetrics takes a score that is not above zero for not retrieved
@@ -161,14 +125,14 @@ def _of_torchmetrics(scores: Tensor, relevance: Tensor) -> Work:
         metric.update(above_zero, relevance.flatten(), indexes=queries)
         return metric.compute()
 
-    return torchmetrics
-
-
-def _of_scikit_learn(scores: Tensor, relevance: Tensor) -> Work:
-    from sklearn.metrics import average_precision_score
-
-    pairs = list(zip(relevance.numpy(), scores.numpy(), strict=True))
-    return lambda: np.mean([average_precision_score(*pair) for pair in pairs])
+    works: dict[Name, Work] = {
+        (VALUE, OURS): lambda: average_precision(scores, relevance).mean(),
+        (VALUE, "torchmetrics"): torchmetrics,
+    }
+    if scores.device.type == "cpu":
+        pairs = list(zip(relevance.numpy(), scores.numpy(), strict=True))
+        works[VALUE, "scikit-learn"] = lambda: np.mean([average_precision_score(*pair) for pair in pairs])
+    return works
 
 
 def needed(name: Name, size: int) -> float:
@@ -183,10 +147,7 @@ def network(name: str, dim: int, batch: int, chunk: int, device: str, *, pixels:
     with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it is not pretrained, and about operators of detection
         torch.manual_seed(seed)
-        try:
-            net = build(name, dim=dim).to(device)
-        except ImportError as error:  # a ResNet, and no torchvision
-            return partial(_refuse, error)
+        net = build(name, dim=dim).to(device)
     channels, side = (3, pixels) if name.startswith("resnet") else (1, 32)
     sizes = [len(part) for part in torch.arange(batch).split(chunk or batch)]
     pictures = torch.rand(sizes[0], channels, side, side, generator=torch.Generator().manual_seed(seed)).to(device)

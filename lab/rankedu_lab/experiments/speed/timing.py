@@ -58,26 +58,23 @@ def race(
         ``note``, which says why it was not.
     """
     rows: list[Row] = []
-    expected: dict[Name, float] = {}
-    before = 0
+    last: dict[Name, tuple[int, float]] = {}
     for size in sorted(set(sizes)):
         for name, work in works(size).items():
-            expected[name] = expected.get(name, 0.0) * (size / before) ** 2 if before else 0.0
+            before, taken = last.get(name, (size, 0.0))
             seconds, note = None, ""
             if needed(name, size) > limits.memory:
                 note = f"not timed: it needs about {needed(name, size) / 2**30:.3g} GiB"
-            elif limits.left() <= 3 * expected[name]:
+            elif limits.left() <= 3 * taken * (size / before) ** 2:
                 note = "not timed: the budget would be used up"
             else:
+                timer = Timer("work()", globals={"work": work})
                 try:
-                    seconds = (
-                        Timer("work()", globals={"work": work}).blocked_autorange(min_run_time=limits.seconds).median
-                    )
-                    expected[name] = seconds
-                except (ImportError, torch.cuda.OutOfMemoryError) as error:
-                    note = f"not timed: {type(error).__name__}: {str(error).partition(chr(10))[0]}"
+                    seconds = timer.blocked_autorange(min_run_time=limits.seconds).median
+                    last[name] = size, seconds
+                except torch.cuda.OutOfMemoryError as error:
+                    note = f"not timed: {str(error).splitlines()[0]}"
             rows.append({"work": name[0], "contender": name[1], "size": size, "seconds": seconds, "note": note})
-        before = size
     return rows
 
 

@@ -2,7 +2,6 @@
 
 build        bring the notebooks up to date and build the book
 notebooks    check which notebooks are current, execute those that are not
-numbers      put the numbers that the notebooks have computed into the text, where they differ
 works        write the bibliography as plain Markdown, for those who read the notebooks
 copies       copy the notebooks to a folder of the reader's own
 exercises    derive the starters from the chapters
@@ -20,7 +19,6 @@ BOOK = Path(__file__).resolve().parents[1]
 COMMANDS = {
     "build": "site.build",
     "notebooks": "notebooks.pairs",
-    "numbers": "notebooks.numbers",
     "works": "site.works",
     "copies": "copies",
     "exercises": "notebooks.exercises",

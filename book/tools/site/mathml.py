@@ -40,21 +40,8 @@ _CLOSE = _table(r") ) ] ] \} } \rVert ‖ \rvert | \rceil ⌉ \rfloor ⌋ \rangl
 _BARS = _table(r"| | \| ‖ \vert | \Vert ‖")
 _LARGE = _table("sum ∑ prod ∏ int ∫ bigcup ⋃ bigcap ⋂")
 _FUNCTIONS = {
-    "log",
-    "ln",
-    "exp",
-    "cos",
-    "sin",
-    "tan",
-    "cosh",
-    "sinh",
-    "tanh",
-    "arcosh",
-    "arg",
-    "deg",
-    "det",
-    "dim",
-    "ker",
+    *("log", "ln", "exp", "cos", "sin", "tan", "cosh", "sinh", "tanh", "arcosh"),
+    *("arg", "deg", "det", "dim", "ker"),
 }
 _LIMITS = {"min", "max", "sup", "inf", "lim", "Pr"}
 _ACCENTS = _table("bar ¯ hat ˆ tilde ˜ dot ˙ vec →")
@@ -355,12 +342,7 @@ class _Reader:
             inside = f'<mfrac linethickness="0">{self.argument()}{self.argument()}</mfrac>'
             return Atom(f"<mrow><mo>(</mo>{inside}<mo>)</mo></mrow>")
         if name == "sqrt":
-            if self.peek() != "[":
-                return Atom(f"<msqrt>{self.argument()}</msqrt>")
-            self.take()
-            index = _row(self.row("]"))
-            self.take("]")
-            return Atom(f"<mroot>{self.argument()}{index}</mroot>")
+            return Atom(f"<msqrt>{self.argument()}</msqrt>")
         if name in _ACCENTS:
             return Atom(f'<mover accent="true">{self.argument()}<mo stretchy="false">{_ACCENTS[name]}</mo></mover>')
         if name in _STRETCHED:
@@ -403,10 +385,8 @@ class _Reader:
     def table(self, name: str) -> Atom:
         """A table: brace and columns of cases, sides of aligned equations, a matrix."""
         kind = name.rstrip("*")
-        if kind not in {"cases", "aligned", "align", "split", "gathered", "matrix", "pmatrix", "bmatrix", "array"}:
+        if kind not in {"cases", "aligned", "align", "split", "gathered", "matrix", "pmatrix", "bmatrix"}:
             raise self.fail(f"{name} is unknown")
-        if kind == "array":
-            self.raw()
         aligned = kind in {"aligned", "align", "split"}
         rows: list[list[str]] = [[]]
         while True:

@@ -3,23 +3,42 @@
 import contextlib
 import io
 import shutil
+from functools import cache
 from pathlib import Path
 
 from rankedu_book.kit.check import check
 from tools.notebooks.exercises import ROOT, SOLUTIONS, derived
-from tools.teaching.exercise_texts import GRADES, chapters
+from tools.site.labels import Target, labels
+from tools.site.reading import chapters
+
+GRADES = {"hand": "by hand", "code": "with code", "research": "research"}
+
+
+@cache
+def exercises(stem: str) -> dict[str, Target]:
+    """Return the exercises of a chapter by label."""
+    return {label: one for label, one in labels().items() if one.kind == "exercise" and one.file.stem == stem}
+
+
+def grade(label: str) -> str:
+    """Return the grade of an exercise: hand, code or research.
+
+    >>> grade("ch01-ex-hand-2")
+    'hand'
+    """
+    return label.split("-")[2]
 
 
 def block() -> str:
     """Return the list of all exercises for the page."""
     lines = []
-    for chapter in chapters():
+    for number, chapter in chapters().items():
         offered = {"starter notebook": "exercises", "solutions": "solutions"}
         files = (f"{{download}}`{name} <_generated/{kind}_{chapter.stem}.ipynb>`" for name, kind in offered.items())
-        lines += [f"### {chapter.number}. {chapter.title}", "", " · ".join(files), ""]
-        for grade, title in GRADES.items():
-            asked = [one for one in chapter.exercises if one.grade == grade]
-            listed = " · ".join(f"{{ref}}`{one.number} {one.title} <{one.label}>`" for one in asked)
+        lines += [f"### {number}. {chapter.title}", "", " · ".join(files), ""]
+        for one, title in GRADES.items():
+            asked = {label: at for label, at in exercises(chapter.stem).items() if grade(label) == one}
+            listed = " · ".join(f"{{ref}}`{at.number} {at.title} <{label}>`" for label, at in asked.items())
             lines += [f"{title.capitalize()}", f": {listed}", ""]
     return "\n".join(lines)
 

@@ -3,16 +3,17 @@
 from collections import Counter
 
 from tools.site import equation_index, reading
-from tools.teaching.exercise_texts import chapters
+from tools.teaching.exercises_page import exercises, grade
 
 TEXT = (reading.BOOK.parent / "paper" / "paper.md").read_text(encoding="utf-8")
 
 
 def test_its_numbers_are_those_of_the_book():
-    grades = Counter(one.grade for chapter in chapters() for one in chapter.exercises)
+    chapters = reading.chapters().values()
+    grades = Counter(grade(label) for chapter in chapters for label in exercises(chapter.stem))
     items = [one for paper, listed in equation_index.printed() if not paper.since for one in listed]
     expected = (
-        f"Its {len(chapters())} chapters ask for about 50 predictions and set about 100 exercises, half of which",
+        f"Its {len(chapters)} chapters ask for about 50 predictions and set about 100 exercises, half of which",
         f"Of the {len(items)} equations",
         f"it treats {sum(not one.why for one in items)}, each",
         "the shortest takes about half an hour",

@@ -39,11 +39,7 @@ class Trained:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The log: the loss of every step, and the evaluations after it on a part of the test images."""
-        rows: list[dict[str, Any]] = [{"step": s, "loss": v} for s, v in enumerate(self.history.losses, start=1)]
-        for measured in self.history.evaluations:
-            of_a_part = {f"{name} of a part": value for name, value in measured.items() if name != "step"}
-            rows[int(measured["step"]) - 1] |= of_a_part
-        return rows
+        return self.history.rows({"loss": "loss"}, " of a part")
 
     def close(self) -> None:
         """Give up the checkpoint, and keep the weights; to be called when the result is saved."""

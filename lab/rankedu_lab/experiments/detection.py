@@ -35,7 +35,6 @@ from rankedu_lab.models.detectors import DETECTORS
 from rankedu_lab.runs.parameters import check_known, defaults_of
 from rankedu_lab.runs.runner import code_hash
 from rankedu_lab.training import detect, pick_device, proposal_scores, train_detector
-from rankedu_lab.training.logs import read_log
 
 __all__ = ["DEFAULTS", "LOSSES", "PROBE", "DetectionOutcome", "check", "make_loss", "measure", "run", "table"]
 
@@ -54,18 +53,13 @@ class DetectionOutcome(Trained):
     data: Data
     detections: list[Detections]  #: in each test picture "boxes", "scores" and "labels", best score first
     ap: Tensor  #: (C,) AP50 of each class; nan where the test has no object of it
-    log: list[dict[str, float]]  #: a row for each step
     findings: Findings | None = None  #: for the figures
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The log, with the sum of all losses, the classifier's, its cross entropy, and AP50 of a part of the test."""
         names = {"loss": "loss", "loss_classifier": "classifier's loss", "cross_entropy": "cross entropy"}
-        names |= {metric: f"{metric} of a part" for metric in ("AP50", "AP50 11-point")}
-        return [
-            {"step": int(row["step"]), **{name: row[key] for key, name in names.items() if key in row}}
-            for row in self.log
-        ]
+        return self.history.rows(names, " of a part")
 
     def series(self) -> dict[str, list[dict[str, Any]]]:
         """Return the log as two curves with a column "loss": the loss of the classifier, and its cross entropy."""
@@ -113,7 +107,7 @@ def run(
         metrics, ap = measure(detections, data)
     if empty := int(ap.isnan().sum()):
         notes.append(f"{empty} of {len(ap)} classes have no object in the test, and no AP50")
-    about: dict[str, Any] = {"history": history, "state": state, "notes": notes, "log": read_log(state / "log.csv")}
+    about: dict[str, Any] = {"history": history, "state": state, "notes": notes}
     outcome = DetectionOutcome(net=net, data=data, detections=detections, ap=ap, evidence=evidence, **about)
     outcome.metrics = {**metrics, **outcome.times()}
     outcome.findings = Findings(*before, *_look(net, probe, chosen)) if before else None

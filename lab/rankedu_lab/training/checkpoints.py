@@ -14,7 +14,7 @@ from rankedu_lab.training.device import random_state, set_random_state
 from rankedu_lab.training.logs import History
 from rankedu_lab.training.recipe import Recipe, Updates, all_finite
 
-KIND = "rankedu training run, 2"
+KIND = "rankedu training run, 3"
 
 
 def write_packed(path: Path, save: Callable[[Any], None]) -> None:
@@ -71,13 +71,16 @@ class TrainingState:
         if not all_finite(self.updates.parameters()):
             raise FloatingPointError(f"weights must stay finite, got others after step {self.step} (try a smaller lr)")
 
-    def save(self, path: Path) -> None:
-        """Write a checkpoint, unless a weight is not finite."""
+    def save(self) -> None:
+        """Write a checkpoint and the log, if there is a folder for them, unless a weight is not finite."""
+        if self.path is None:
+            return
         self.check()
         state = {"kind": KIND, **{name: part.state_dict() for name, part in self.parts.items()}}
-        state |= {"history": asdict(self.history), "settings": self.settings, "step": self.step, "draws": self.draws}
+        state |= {"history": vars(self.history), "settings": self.settings, "step": self.step, "draws": self.draws}
         state["random"] = random_state(self.device)
-        write_packed(path, lambda file: torch.save(state, file))
+        write_packed(self.path, lambda file: torch.save(state, file))
+        self.history.write(self.path.with_name("log.csv"))
 
     def load(self, path: Path, steps: int) -> None:
         """Go on from a checkpoint, if there is one; a ValueError names the setting that differs in another run."""

@@ -22,8 +22,6 @@ from rankedu_lab.training.recipe import Recipe, all_finite
 
 #: What torchvision's Faster R-CNN is trained with: "loss" is the sum of these, the classifier's with its weight.
 LOSSES = ("loss_classifier", "loss_box_reg", "loss_objectness", "loss_rpn_box_reg")
-#: Of log.csv.
-COLUMNS = ("step", "loss", "lr", *LOSSES, "cross_entropy", "AP50", "AP50 11-point")
 
 
 Target = dict[str, Tensor]
@@ -134,7 +132,6 @@ def train_detector(
             checkpoint_every=checkpoint_every,
             progress=progress,
             step_by=partial(detector_step, weight=weight),
-            columns=COLUMNS,
         )
     return run.history
 

@@ -1,33 +1,60 @@
-"""The records of a run: where its time went, and a line for every step."""
-
-from __future__ import annotations
+"""The records of a run: the values of every step, the evaluations, and where its time went."""
 
 import csv
-import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import torch
 
-#: Of the log of a retrieval. R@1 and mAP are empty but where it was evaluated.
-COLUMNS = ("step", "loss", "lr", "R@1", "mAP")
+from rankedu.files import written
 
 
 @dataclass
 class History:
     """The results of a training run, beside the trained network."""
 
-    losses: list[float] = field(default_factory=list)  #: of every step
+    values: dict[str, list[float]] = field(default_factory=dict)  #: of every step: "loss", "lr", and parts of the loss
     evaluations: list[dict[str, float]] = field(default_factory=list)  #: "step" and what evaluate() returned
     seconds: float = 0.0  #: of the steps, without the evaluations
     waiting: float = 0.0  #: of these, seconds spent waiting for data
     loss_seconds: float = 0.0  #: of these, seconds of the loss and of its gradient with respect to the embeddings
     evaluating: float = 0.0  #: seconds of the evaluations
     interrupted: list[int] = field(default_factory=list)  #: steps after which it was stopped, and taken up again
+
+    @property
+    def losses(self) -> list[float]:
+        """The loss of every step."""
+        return self.values.get("loss", [])
+
+    def add(self, values: Mapping[str, float]) -> None:
+        """Add the values of a step."""
+        for name, value in values.items():
+            self.values.setdefault(name, []).append(value)
+
+    def rows(self, names: Mapping[str, str] | None = None, suffix: str = "") -> list[dict[str, Any]]:
+        """Return a row per step: "step", its values, or those in ``names`` by other names, and its evaluation."""
+        names = {name: name for name in self.values} if names is None else names
+        columns = {to: self.values[name] for name, to in names.items() if name in self.values}
+        rows: list[dict[str, Any]] = [{"step": step} for step in range(1, len(self.losses) + 1)]
+        for name, values in columns.items():
+            for row, value in zip(rows, values, strict=True):
+                row[name] = value
+        for measured in self.evaluations:
+            found = {f"{name}{suffix}": value for name, value in measured.items() if name != "step"}
+            rows[int(measured["step"]) - 1] |= found
+        return rows
+
+    def write(self, path: Path) -> None:
+        """Write a table with a row per step, whole or not at all."""
+        rows = self.rows()
+        names = dict.fromkeys(name for row in rows for name in row)
+        with written(path) as part, part.open("w", newline="", encoding="utf-8") as file:
+            table = csv.DictWriter(file, [*names], lineterminator="\n")
+            table.writeheader()
+            table.writerows(rows)
 
     def shares(self) -> dict[str, float]:
         """Compute the shares of the loss and of waiting in the steps, and of the evaluations in the whole run."""
@@ -52,39 +79,9 @@ class Clock:
         event.record(torch.cuda.current_stream(self.device))
 
     def between(self, first: str, second: str) -> float:
-        """Seconds from one mark to another; waits for the second."""
+        """Return the seconds from one mark to another; on a GPU, wait for the second."""
         start, end = self._marks[first], self._marks[second]
         if self.device.type != "cuda":
             return float(end - start)
         end.synchronize()
         return float(start.elapsed_time(end)) / 1000
-
-
-@contextmanager
-def csv_log(
-    path: Path | None, *, after: int = 0, columns: Sequence[str] = COLUMNS
-) -> Iterator[tuple[csv.DictWriter[str], TextIO]]:
-    """Open a table with a line per step, after dropping the lines ``after`` a step; None stands for no file."""
-    kept = [row for row in _rows(path) if int(row["step"]) <= after] if path and after else []
-    if path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path or os.devnull, "w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
-        table.writeheader()
-        table.writerows(kept)
-        file.flush()
-        yield table, file
-
-
-def read_log(path: Path) -> list[dict[str, float]]:
-    """Read a log: a dict for each step, without the columns that are empty."""
-    return [{name: float(value) for name, value in row.items() if value} for row in _rows(path)]
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    """The complete lines of a log, which may have been cut off in the middle of one."""
-    if not path.exists():
-        return []
-    lines = path.read_text(encoding="utf-8").split("\n")[:-1]  # what has no end is not complete
-    rows = csv.DictReader(lines)
-    return [row for row in rows if (row.get("step") or "").isdigit() and None not in row.values()]

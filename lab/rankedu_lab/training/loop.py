@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import closing
 from typing import Any
 
@@ -12,7 +12,7 @@ from rankedu.checks import check_count
 from rankedu_lab.training.checkpoints import TrainingState
 from rankedu_lab.training.large_batch import embed_for_gradient
 from rankedu_lab.training.loading import Batch
-from rankedu_lab.training.logs import COLUMNS, Clock, csv_log
+from rankedu_lab.training.logs import Clock
 
 #: Takes a step with a batch, and returns at least its "loss"; if that is not finite, the weights are left as they were.
 #: The clock gets the marks "loss begins" and "loss ends", between which the loss is computed.
@@ -49,7 +49,6 @@ def run_steps(
     checkpoint_every: int | None = None,
     progress: bool = True,
     step_by: Step | None = None,
-    columns: Sequence[str] = COLUMNS,
 ) -> None:
     """Bring a run to ``steps``; by default it is evaluated at the end, and saved every tenth of the steps."""
     from tqdm import tqdm
@@ -58,46 +57,42 @@ def run_steps(
         if number is not None:
             check_count(number, name, hint="it counts steps")
     evaluate_every, checkpoint_every = evaluate_every or steps, checkpoint_every or max(1, steps // 10)
-    clock, step_by, path, shown = Clock(run.device), step_by or one_step, run.path, {}
+    clock, step_by, shown = Clock(run.device), step_by or one_step, dict[str, str]()
     hidden = None if progress else True  # None: shown on a terminal
     with (
         closing(batches),
         run.updates,
-        csv_log(path.with_name("log.csv") if path else None, after=run.step, columns=columns) as (log, file),
         tqdm(desc="training", unit="step", initial=run.step, total=steps, disable=hidden) as bar,
     ):
         for step in range(run.step + 1, steps + 1):
-            row = {"step": step, **_timed_step(run, batches, clock, step_by, step, steps)}
+            _timed_step(run, batches, clock, step_by, step, steps)
             if evaluate is not None and step % evaluate_every == 0:
                 started = time.perf_counter()
                 run.check()
                 measured = evaluate()
                 run.history.evaluations.append({"step": step, **measured})
                 run.history.evaluating += time.perf_counter() - started
-                row |= measured
                 shown = {name: f"{number:.3f}" for name, number in measured.items()}
-            log.writerow(row)
-            bar.set_postfix({"loss": f"{row['loss']:.3f}", **shown}, refresh=False)
+            bar.set_postfix({"loss": f"{run.history.losses[-1]:.3f}", **shown}, refresh=False)
             bar.update()
-            if path is not None and (step % checkpoint_every == 0 or step == steps):
-                file.flush()
-                run.save(path)
+            if step % checkpoint_every == 0 or step == steps:
+                run.save()
 
 
 def _timed_step(
     run: TrainingState, batches: Generator[Any, None, None], clock: Clock, step_by: Step, step: int, steps: int
-) -> dict[str, float]:
-    """Wait for a batch and take the step; return its losses and its learning rate."""
+) -> None:
+    """Wait for a batch, take the step, and add its losses and its learning rate to the history."""
     rate, started, history = run.updates.begin(step, steps), time.perf_counter(), run.history
     batch = next(batches, None)
     if batch is None:
         raise ValueError(f"sampler must yield {steps} batches, one for each step, got {step - 1}")
     history.waiting += time.perf_counter() - started
-    losses = step_by(run, batch, clock)
-    if not math.isfinite(losses["loss"]):
-        raise FloatingPointError(f"loss must stay finite, got {losses['loss']} at step {step} (try a smaller lr)")
+    parts = step_by(run, batch, clock)
+    loss = parts.pop("loss")
+    if not math.isfinite(loss):
+        raise FloatingPointError(f"loss must stay finite, got {loss} at step {step} (try a smaller lr)")
     history.loss_seconds += clock.between("loss begins", "loss ends")
     history.seconds += time.perf_counter() - started
-    history.losses.append(losses["loss"])
+    history.add({"loss": loss, "lr": rate, **parts})
     run.step, run.draws = step, batch.draws
-    return {**losses, "lr": rate}

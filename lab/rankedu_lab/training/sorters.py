@@ -103,7 +103,7 @@ def fit_sorter(
         nn.utils.clip_grad_norm_(ranker.parameters(), CLIP)
         optimizer.step()
         schedule.step()
-        history.losses.append(error.item())
+        history.add({"loss": error.item()})
         if not math.isfinite(history.losses[-1]):
             raise FloatingPointError(f"the error must stay finite, got {error.item()} at step {step} (smaller lr)")
         if step % 100 == 0:

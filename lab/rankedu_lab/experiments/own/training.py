@@ -49,8 +49,8 @@ SETTINGS: dict[str, Any] = {
     "per_class": 4,
     "seed": 0,
 }
-#: The largest number of steps that Ctrl-C loses.
-CHECKPOINT = 10
+#: The number of steps between checkpoints of a short run, and the number of checkpoints of a long one.
+STEPS, CHECKPOINTS = 10, 100
 #: The file that claims a folder for one run.
 LOCK = "run.lock"
 
@@ -167,7 +167,7 @@ def train(
             test=inputs[1],
             evaluate_every=max(1, chosen["steps"] // 10),
             folder=folder / "state",
-            checkpoint_every=CHECKPOINT,
+            checkpoint_every=max(STEPS, chosen["steps"] // CHECKPOINTS),
             progress=progress,
         )
         made["trained"] = normalize(embed(trained, inputs[1]).cpu(), dim=1)

@@ -202,15 +202,15 @@ def test_what_the_page_says_of_trainings_stands_in_their_records():
     text = (BOOK / "results.md").read_text(encoding="utf-8")
     trained = [r.metrics for r in RECORDS if r.lab == "hierarchical_retrieval" and r.parameters["steps"]]
     level = pearsonr([m["H-AP"] for m in trained], [m["AP of characters"] for m in trained]).statistic
-    assert f"over the {len(trained)} runs the two correlate at {level:.3f}" in text
+    assert f"Over the {len(trained)} runs their correlation is {level:.3f}." in text
     high = [m for m in trained if m["H-AP"] > 0.15]
     level = pearsonr([m["H-AP"] for m in high], [m["AP of characters"] for m in high]).statistic
-    assert f"over the {len(high)} runs\n  above 15 % at {level:.3f}" in text
+    assert f"Over the {len(high)} runs\n  with an H-AP above 15 % it is {level:.3f}." in text
     of = {(r.parameters["loss"], r.parameters["seed"]): r.metrics for r in RECORDS if r.metrics in trained}
     mean = {loss: sum(of[loss, seed]["H-AP"] for seed in range(3)) for loss, _ in of}
     above = sum(found > mean["happier"] for found in mean.values())
-    assert f"{above} of the {len(mean) - 1} other losses are above it in H-AP" in text
+    assert f"{above} of the {len(mean) - 1} other losses have a larger H-AP" in text
     for metric in ("ASI", "AP of scripts"):
         assert all(of["roadmap", seed][metric] < of["hap", seed][metric] for seed in range(3))
     rates = {float(row["loss_lr"]) for row in claims.read("claims_first")} - {1.0}
-    assert f"the first searches of the claims found rates {min(rates):.0f} to {max(rates):.0f} times as large" in text
+    assert f"the best rates of the vectors were {min(rates):.0f} to {max(rates):.0f} times as large" in text

@@ -47,7 +47,9 @@ def write(app: Any, error: Exception | None) -> None:
         return
     for old, (new, places) in MOVED.items():
         text = _PAGE.format(new=f"{Path(new).name}.html", places=json.dumps(places))
-        Path(app.outdir, f"{old}.html").write_text(text, encoding="utf-8")
+        page = Path(app.outdir, f"{old}.html")
+        page.parent.mkdir(exist_ok=True)  # one page built alone has no folder of chapters
+        page.write_text(text, encoding="utf-8")
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -1,7 +1,6 @@
-"""What is read of folders, tables and pictures: nothing is lost, doubled or changed without a word."""
+"""Reading of folders, tables and pictures: nothing is lost, doubled or changed without a note."""
 
 import io
-import os
 import re
 import zlib
 
@@ -42,42 +41,27 @@ def refused(source, message, **settings):
         read(source, **settings)
 
 
-SIDES = [
-    ("train", "valid", "test"),
-    ("Train", "validation"),
-    ("training", "testing"),
-    ("train2017", "val2017"),
-    ("train_set", "test_set"),
-    ("train", "val"),
-    ("TRAIN", "TEST"),
-]
-
-
-@pytest.mark.parametrize("sides", SIDES, ids="-".join)
+@pytest.mark.parametrize("sides", [("train", "valid", "test"), ("Train", "validation"), ("train2017", "val2017")])
 @pytest.mark.parametrize("above", ["", "photos/"])
 def test_folders_named_as_a_split_are_one_and_never_classes(tmp_path, sides, above):
     for side in sides:
-        fill(tmp_path, *(f"{above}{side}/{side}{name}" for name in "ab"))
+        fill(tmp_path / "own", *(f"{above}{side}/{side}{name}" for name in "ab"))
         fill(tmp_path / "same", *(f"{above}{side}/{name}" for name in "abcd"))
     found = read(tmp_path / "same", draw_split=True)
     assert found.levels == ("class",) and classes(found) == {*"abcd"} and "drawn by seed" in found.split
     refused(tmp_path / "same", "--draw-split")
-    os.rename(tmp_path / "same", tmp_path.parent / f"{tmp_path.name} same")
-    found = read(tmp_path)
+    found = read(tmp_path / "own")
     assert found.levels == ("class",) and classes(found, "train") == {f"{sides[0]}a", f"{sides[0]}b"}
     assert any(f"{sides[-1]} is test" in note for note in found.notes) and found.split == "as given"
-    (tmp_path / above / "extra").mkdir()
-    fill(tmp_path, f"{above}extra/more")
-    refused(tmp_path, "beside extra (sides are called train, test, val")
+    fill(tmp_path / "own", f"{above}extra/more")
+    refused(tmp_path / "own", "beside extra")
 
 
 def test_a_side_alone_is_no_split_and_a_train_may_be_a_class_of_vehicles(tmp_path):
     fill(tmp_path / "one", *(f"train/{name}" for name in "abcd"))
     assert classes(read(tmp_path / "one")) == {*"abcd"}
-    fill(tmp_path / "two", "bus", "car", "ship", "train")
-    assert classes(read(tmp_path / "two")) == {"bus", "car", "ship", "train"}
-    fill(tmp_path / "three", "train 1", "train 2", "train 3", "bus 1")
-    assert classes(read(tmp_path / "three")) == {"train 1", "train 2", "train 3", "bus 1"}
+    fill(tmp_path / "two", "bus", "car", "ship", "train", "train 1", "train 2")
+    assert classes(read(tmp_path / "two")) == {"bus", "car", "ship", "train", "train 1", "train 2"}
     fill(tmp_path / "four", *(f"engine/train {at}" for at in range(4)))
     assert len(classes(read(tmp_path / "four"))) == 4
     fill(tmp_path / "two", "wings/train", "wings/test")
@@ -86,62 +70,40 @@ def test_a_side_alone_is_no_split_and_a_train_may_be_a_class_of_vehicles(tmp_pat
 
 def test_a_column_of_a_split_is_one_whatever_its_words_and_never_a_label(tmp_path):
     fill(tmp_path, *"abcd")
-    lines = [
-        f"{name}/{item}.png,{name},{'Train' if name in 'ab' else 'validation'}" for name in "abcd" for item in range(3)
-    ]
-    for head, message in (("Path,Label,Split", None), ("path,label,subset", "'subset' holds a split: call it split")):
-        (tmp_path / "t.CSV").write_text("\n".join([head, *lines]))
-        if message:
-            refused(tmp_path / "t.CSV", message)
-        else:
-            found = read(tmp_path / "t.CSV")
-            assert classes(found, "test") == {"c", "d"} and "validation is test" in " ".join(found.notes)
+    word = {"a": "Train", "b": "Train", "c": "validation", "d": "validation"}
+    lines = [f"{name}/{item}.png,{name},{word[name]}" for name in "abcd" for item in range(3)]
+    (tmp_path / "t.CSV").write_text("\n".join(["Path,Label,Split", *lines]))
+    found = read(tmp_path / "t.CSV")
+    assert classes(found, "test") == {"c", "d"} and "validation is test" in " ".join(found.notes)
+    (tmp_path / "t.CSV").write_text("\n".join(["path,label,subset", *lines]))
+    refused(tmp_path / "t.CSV", "'subset' holds a split")
 
 
 def test_links_are_followed_but_not_in_circles_and_dead_ones_are_named(tmp_path):
     mine, other = tmp_path / "mine", tmp_path / "other"
     fill(mine, *"abcd")
-    fill(other, "e", "f/g")
+    fill(other, "e")
     (mine / "e").symlink_to(other / "e")
     (mine / "a" / "3.png").symlink_to(other / "e" / "0.png")
     (mine / "b" / "up").symlink_to(mine)
-    (other / "e" / "back").symlink_to(mine / "a")  # and a/… has no way back, so it ends
-    fill(mine, "h/g")
-    refused(mine, "all equally deep")
-    for path in (mine / "h", other / "e" / "back"):
-        os.rename(path, tmp_path / path.name)
     found = read(mine)
     assert classes(found) == {*"abcde"} and len(found.rows) == 16
     assert "b/up is a link to a folder that it is in" in found.notes[0]
-    assert "a/3.png (a, " in " ".join(found.notes) and "are the same in several classes" in " ".join(found.notes)
-    (mine / "dead").symlink_to(tmp_path / "nowhere")
+    assert "a/3.png (a, " in found.notes[-1] and "are the same in several classes" in found.notes[-1]
+    (mine / "a" / "dead").symlink_to(tmp_path / "nowhere")
     refused(mine, "dead is a link that leads nowhere")
-    os.rename(mine / "dead", mine / "dead.png")
-    refused(mine, "every picture must be in a class folder")
-    os.rename(mine / "dead.png", mine / "c" / "dead.png")
+    (mine / "a" / "dead").rename(mine / "a" / "dead.png")
     refused(mine, "dead.png (it is not there)")
 
 
-@pytest.mark.parametrize(
-    ("ending", "kind"),
-    [
-        ("avif", "AVIF"),
-        ("jfif", "JPEG"),
-        ("WEBP", "WEBP"),
-        ("jp2", "JPEG2000"),
-        ("JPG", "JPEG"),
-        ("jpg_large", "PNG"),
-        ("pgm", "PPM"),
-        ("TIF", "TIFF"),
-    ],
-)
-def test_what_pillow_reads_is_used_whatever_it_is_called(tmp_path, ending, kind):
-    fill(tmp_path, *"abc")
-    fill(tmp_path, "d", "e", ending=ending, format=kind)
-    assert classes(read(tmp_path)) == {*"abcde"}
+def test_every_format_of_pillow_is_used_whatever_its_ending(tmp_path):
+    kinds = {"avif": "AVIF", "jfif": "JPEG", "WEBP": "WEBP", "jp2": "JPEG2000", "jpg_large": "PNG", "pgm": "PPM"}
+    for ending, kind in kinds.items():
+        fill(tmp_path, ending, ending=ending, format=kind)
+    assert classes(read(tmp_path)) == {*kinds}
 
 
-def test_a_class_that_would_be_lost_whole_is_refused_and_what_else_is_there_is_named(tmp_path):
+def test_a_class_that_would_be_lost_whole_is_an_error_and_other_files_are_noted(tmp_path):
     fill(tmp_path, *"abcdf")
     (tmp_path / "a" / "notes.txt").write_text("P1 is no picture")
     assert read(tmp_path).notes == ["1 other files are passed over: a/notes.txt"]
@@ -185,10 +147,8 @@ def test_transparency_is_white_and_its_shape_is_seen(tmp_path, make):
     refused(tmp_path, "0.png (it is of one colour when composed on white")
 
 
-@pytest.mark.parametrize(
-    ("kind", "ending", "white"), [("u2", "png", 65535), ("u2", "tif", 65535), ("i4", "tif", 65535), ("f4", "tif", 1)]
-)
-def test_deep_pictures_are_scaled_and_what_would_come_out_black_is_refused(tmp_path, kind, ending, white):
+@pytest.mark.parametrize(("kind", "ending", "white"), [("u2", "png", 65535), ("i4", "tif", 65535), ("f4", "tif", 1)])
+def test_deep_pictures_are_scaled_and_those_that_would_come_out_black_are_refused(tmp_path, kind, ending, white):
     def make(seed, most=1.0):
         return (np.random.default_rng(seed).random((20, 24)) * most * white).astype(kind)
 
@@ -200,44 +160,35 @@ def test_deep_pictures_are_scaled_and_what_would_come_out_black_is_refused(tmp_p
         refused(tmp_path, f"1 of 12 pictures cannot be read: {tmp_path}/a/0.{ending} (it")
 
 
-def test_an_orientation_is_followed_unless_it_is_asked_not_to(tmp_path):
-    fill(tmp_path, *"abcd")
-    turned = Image.fromarray(noise(1))
-    for orientation in range(2, 9):
-        exif = Image.Exif()
-        exif[0x0112] = orientation
-        for ending in ("png", "webp", "jpg"):
-            turned.save(tmp_path / "a" / f"{orientation}.{ending}", exif=exif)
-    upright, stored = read(tmp_path), read(tmp_path, as_stored=True)
-    assert "21 of 32 pictures were turned upright" in upright.notes[0]
-    assert "21 of 32 pictures have an EXIF orientation, which was ignored" in stored.notes[0]
-    assert upright.digest != stored.digest
-    exif[0x0112] = 6  # the camera was held upright: what is stored must be turned by 90 degrees to the right
-    turned.save(tmp_path / "a" / "0.png", exif=exif)
-    right, asked = (pictures.opened(tmp_path / "a" / "0.png", as_stored=stored)[0] for stored in (False, True))
-    assert np.array_equal(np.asarray(right), np.rot90(noise(1), -1)) and np.array_equal(np.asarray(asked), noise(1))
-
-
 @pytest.mark.filterwarnings("ignore")  # Pillow's, of damaged metadata
-def test_damaged_metadata_is_no_damaged_picture_and_a_tiff_is_turned_once():
+def test_an_orientation_is_followed_unless_as_stored_and_damaged_metadata_is_no_damaged_picture(tmp_path):
     generator, upright = np.random.default_rng(0), Image.fromarray(noise(1))
-    for kind in ("PNG", "JPEG", "TIFF"):
+    fill(tmp_path, *"abcd")
+    for kind in ("PNG", "WEBP", "JPEG", "TIFF"):
         for orientation in range(1, 9):
             exif = Image.Exif()
             exif[0x0112] = orientation
-            upright.save(packed := io.BytesIO(), kind, exif=exif, **({"quality": 100} if kind == "JPEG" else {}))
+            best = {"JPEG": {"quality": 100}, "WEBP": {"lossless": True}}.get(kind, {})
+            upright.save(packed := io.BytesIO(), kind, exif=exif, **best)
             with Image.open(packed) as image:
                 expected = np.asarray(ImageOps.exif_transpose(image), dtype=int)
             seen, remarks = pictures.opened(packed)
             assert np.array_equal(np.asarray(seen), expected) and remarks == ({"turned"} if orientation > 1 else set())
+            stored, remarks = pictures.opened(packed, as_stored=True)
+            assert stored.size == upright.size or kind == "TIFF"  # which Pillow turns
+            assert remarks == (set() if orientation == 1 else {"turned" if kind == "TIFF" else "as stored"})
     for _ in range(100):
         damaged = bytearray(exif.tobytes())
         damaged[generator.integers(6, len(damaged))] = generator.integers(256)
         upright.save(packed := io.BytesIO(), "PNG", exif=bytes(damaged))
         pictures.opened(packed)
+    upright.save(tmp_path / "a" / "0.png", exif=exif)
+    turned, stored = read(tmp_path), read(tmp_path, as_stored=True)
+    assert "1 of 12 pictures were turned upright" in turned.notes[0] and "which was ignored" in stored.notes[0]
+    assert turned.digest != stored.digest
 
 
-def test_pictures_that_are_the_same_or_plain_or_move_are_said(tmp_path):
+def test_pictures_that_are_the_same_or_plain_or_move_are_noted(tmp_path):
     fill(tmp_path, *"abcd")
     image = Image.open(tmp_path / "a" / "0.png")
     image.save(tmp_path / "b" / "other.bmp")  # other bytes, the same picture
@@ -257,27 +208,19 @@ def test_pictures_that_are_the_same_or_plain_or_move_are_said(tmp_path):
     assert "all 15 pictures are alike" in read(tmp_path).notes[-1]
 
 
-@pytest.mark.parametrize(
-    ("one", "other"), [("1", "01"), ("1", "1.0"), ("cat", "CAT"), ("é", "e\u0301"), ("a b", "a  b")]
-)
-def test_spellings_of_one_class_are_said(tmp_path, one, other):
-    fill(tmp_path, one, other, "x", "y", "nan")
+def test_spellings_of_one_class_and_words_for_none_are_noted(tmp_path):
+    fill(tmp_path, "1", "01", "cat", "CAT", "nan")
     said = " ".join(read(tmp_path).notes)
-    assert "differ only in spelling" in said and "'nan' is the name of a class here" in said
+    assert "2 pairs of classes differ only in spelling" in said and "'nan' is the name of a class here" in said
 
 
-#: What is said of the lines of a table with four classes of three pictures, changed.
+#: Errors of the lines of a table with four classes of three pictures, and a change of its lines for each.
 LINES = {
-    "line 14: path must be given once, got './a/0.png' of line 2 again": lambda lines: [*lines, "./a/0.png,b"],
-    "line 14: path must be given once, got 'a/../a/0.png' of": lambda lines: [*lines, "a/../a/0.png,b"],
+    "line 14: path must be given once, got 'a/../a/0.png' of line 2": lambda lines: [*lines, "a/../a/0.png,b"],
     "line 14: path must be given once, got 'a/linked.png' of": lambda lines: [*lines, "a/linked.png,b"],
     "line 4: it is empty": lambda lines: [*lines[:3], "", *lines[3:]],
     "line 5: must have 2 cells, none empty, got 'b/0.png,'": lambda lines: [*lines[:4], "b/0.png,", *lines[5:]],
-    "line 5: lines must have 2 cells as the first, got 1": lambda lines: [*lines[:4], "b/0.png", *lines[5:]],
-    "line 5: ": lambda lines: [*lines[:4], '"b/0.png,b', *lines[5:]],
-    "'id' numbers the rows: leave it out": lambda lines: [
-        f"{line},{at}" if at else f"{line},id" for at, line in enumerate(lines)
-    ],
+    "'id' numbers the rows: leave it out": lambda lines: [f"{line},{at or 'id'}" for at, line in enumerate(lines)],
 }
 
 
@@ -295,7 +238,7 @@ def test_a_table_is_read_line_by_line_and_a_picture_counts_once(tmp_path):
         assert classes(found) == {*"abcd"} and len(found.rows) == 12
 
 
-def test_a_picture_is_decoded_once_and_views_are_windows_of_what_is_kept(tmp_path, monkeypatch):
+def test_a_picture_is_decoded_once_and_views_are_windows_of_it(tmp_path, monkeypatch):
     fill(tmp_path, *"abcd")
     opened = []
     monkeypatch.setattr(pictures, "opened", lambda *a, of=pictures.opened, **b: opened.append(a) or of(*a, **b))
@@ -310,11 +253,6 @@ def test_a_picture_is_decoded_once_and_views_are_windows_of_what_is_kept(tmp_pat
     }
     assert len(opened) == 12 == len(kept) and views == windows
     assert torch.equal(side.load(0), normalise(side.pixels[side.at[0]][:, 1:17, 1:17]))
-    row = side.rows[0]
-    assert torch.equal(own.load_picture(tmp_path / row.file, size=16), side.load(0))
-
-
-def test_a_large_jpeg_is_decoded_at_a_fraction(tmp_path):
-    large = Image.fromarray(noise(0, (64, 64, 3))).resize((1600, 1600))
-    large.save(packed := io.BytesIO(), "JPEG")
-    assert pictures.opened(packed, 37)[0].size == (200, 200) and pictures.opened(packed)[0].size == (1600, 1600)
+    assert torch.equal(own.load_picture(tmp_path / side.rows[0].file, size=16), side.load(0))
+    Image.fromarray(noise(0, (64, 64, 3))).resize((1600, 1600)).save(packed := io.BytesIO(), "JPEG")
+    assert pictures.opened(packed, 37)[0].size == (200, 200), "a large JPEG is decoded at a fraction"

@@ -70,11 +70,6 @@ class ScoreMemory(_Memory):
     length : int
         τ ≥ 0, in batches.
 
-    Raises
-    ------
-    ValueError, TypeError
-        For a length that is not an int ≥ 0.
-
     Notes
     -----
     O(τ · batch · classes) memory. Explained in chapter 5.
@@ -147,11 +142,6 @@ class EmbeddingMemory(_Memory):
     ----------
     length : int
         τ ≥ 0, in batches.
-
-    Raises
-    ------
-    ValueError, TypeError
-        For a length that is not an int ≥ 0.
 
     References
     ----------

@@ -6,7 +6,7 @@ rankers or losses.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,18 +15,6 @@ from torch import Tensor
 CHUNK = {"cpu": 1 << 17, "cuda": 1 << 24}
 #: Steps are kept for the backward pass if they take no more memory than so many times the scores.
 KEPT = 4
-
-
-class Counter(Protocol):
-    """What counts the pairs, elementwise."""
-
-    def step(self, differences: Tensor) -> Tensor:
-        """The count of a pair, differentiable; 0 without a slope for very large negative differences."""
-        ...
-
-    def slope(self, differences: Tensor, steps: Tensor) -> Tensor:
-        """The derivative of ``step``, whose value is known."""
-        ...
 
 
 def far(values: Tensor) -> float:
@@ -43,27 +31,12 @@ class Pairs(NamedTuple):
 
 
 def pair_sums(
-    counter: Counter, own: Tensor, others: Tensor, pairs: Pairs, parameters: tuple[Tensor, ...] = ()
+    counter: Any, own: Tensor, others: Tensor, pairs: Pairs, parameters: tuple[Tensor, ...] = ()
 ) -> tuple[Tensor, Tensor]:
-    """Sum the steps from each item k to all other items of its row, plain and weighted.
+    """Sum the steps from each item k, with scores ``own`` (p,), to the others of its row, (q, n): plain and weighted.
 
-    Parameters
-    ----------
-    counter : Counter
-        Counts a pair by the difference of its scores.
-    own : Tensor, shape (p,)
-        The finite score of each item k.
-    others : Tensor, shape (q, n)
-        The scores of the items j; `far` for items that are not counted.
-    pairs : Pairs
-        Which pairs are counted.
-    parameters : tuple of Tensor
-        Of the step, if it has something to learn.
-
-    Returns
-    -------
-    tuple of Tensor, shape (p,) each
-        The sum, and the weighted sum, which is the same if there is no weight.
+    The counter has the methods ``step`` and ``slope`` of a pairwise ranker; ``parameters`` are those of its step that
+    learn. Scores are finite, and `far` for others that are not counted. Without a weight both sums are the same.
     """
     if not len(own):
         return own, own
@@ -73,7 +46,7 @@ def pair_sums(
 
 class _PairSums(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, counter: Counter, pairs: Pairs, own: Tensor, others: Tensor, *parameters: Tensor) -> Tensor:
+    def forward(ctx: Any, counter: Any, pairs: Pairs, own: Tensor, others: Tensor, *parameters: Tensor) -> Tensor:
         ctx.counter, ctx.pairs, ctx.kept = counter, pairs, []
         ctx.save_for_backward(own, others, *parameters)
         keep, found = len(own) <= KEPT * len(others) and not parameters, []

@@ -53,35 +53,32 @@ class ProjectionRanker(Ranker):
             members = torch.ones_like(scores, dtype=torch.bool)
         taken = scores[members].double()  # row after row
         check_finite(scores, members, "a projection has no other: leave such items out with where=scores.isfinite()")
-        sizes = members.reshape(-1, members.shape[-1]).sum(-1).tolist()
-        found = _find_blocks(taken.detach().cpu().numpy(), sizes, self.strength)
-        block, first, size, middle = (torch.from_numpy(part).to(scores.device) for part in found)
-        above = taken - taken.detach()[first][block]  # the best of the block, so that equal scores differ by 0
-        mean = above.new_zeros(len(size)).index_add(0, block, above) / size
-        ranks = middle[block] - (above - mean[block]) / self.strength
+        rows = members.reshape(-1, members.shape[-1]).sum(-1).tolist()
+        found = _find_blocks(taken.detach().cpu().numpy(), rows, self.strength)
+        block, place = (torch.from_numpy(part).to(scores.device) for part in found)
+        size = block.bincount()
+
+        def mean(values: Tensor) -> Tensor:
+            return (values.new_zeros(len(size)).index_add(0, block, values) / size)[block]
+
+        best = taken.detach().new_zeros(len(size)).scatter_reduce(0, block, taken.detach(), "amax", include_self=False)
+        above = taken - best[block]  # so that equal scores differ by 0
+        ranks = mean(place) - (above - mean(above)) / self.strength
         empty = torch.zeros_like(wide(scores))
         return empty.masked_scatter(members, ranks.to(empty.dtype))
 
 
-def _find_blocks(values: Array, sizes: list[int], strength: float) -> tuple[Array, Array, Array, Array]:
-    """Find the blocks of each row; the rows stand one after another in ``values``.
-
-    Returns the block of each item (items,), and of each block its best item, how many it has, and the mean of the ranks
-    that it occupies, (blocks,) each.
-    """
+def _find_blocks(values: Array, rows: list[int], strength: float) -> tuple[Array, Array]:
+    """Find the block of each item, and its exact rank; the rows, of so many items each, follow each other."""
     isotonic_regression = needed("scipy.optimize", "ProjectionRanker needs SciPy 1.12 or newer").isotonic_regression
-    none = np.empty(0, dtype=np.int64)
-    block, first, size, middle = np.empty(len(values), dtype=np.int64), [none], [none], [none / 2]
+    block, place = np.empty(len(values), dtype=np.int64), np.empty(len(values))
     start = blocks = 0
-    for n in filter(None, sizes):
+    for n in filter(None, rows):
         order = start + np.argsort(-values[start : start + n], kind="stable")
         gaps = -np.diff(values[order], prepend=values[order[0]])
         # A block never spans a gap of n ε, for ranks differ by less: cut down, large gaps do not swallow small ones.
         pooled = isotonic_regression((np.minimum(gaps, n * strength) / strength).cumsum() - np.arange(n))
-        edges = np.asarray(pooled.blocks, dtype=np.int64)
-        block[order] = blocks + np.repeat(np.arange(len(edges) - 1), np.diff(edges))
-        first.append(order[edges[:-1]])
-        size.append(np.diff(edges))
-        middle.append((edges[:-1] + 1 + edges[1:]) / 2)
-        start, blocks = start + n, blocks + len(edges) - 1
-    return block, np.concatenate(first), np.concatenate(size), np.concatenate(middle)
+        sizes = np.diff(pooled.blocks)
+        block[order], place[order] = blocks + np.repeat(np.arange(len(sizes)), sizes), np.arange(1, n + 1)
+        start, blocks = start + n, blocks + len(sizes)
+    return block, place

@@ -42,7 +42,7 @@ def test_the_minutes_of_a_chapter_a_section_and_a_page_are_near_its_words():
     for step, minutes in reading.stated().items():
         assert minutes == pytest.approx(max(1, pace.minutes_by_words(step)), abs=1), step
         assert step not in reading.homes() or minutes < CHAPTERS[reading.homes()[step]].read, step
-    said = "has two more for each thing *to try*"
+    said = "adds two minutes for each prediction and each figure"
     assert syllabus.TRYING == 2 and said in (reading.BOOK / "teaching.md").read_text(encoding="utf-8")
     [first], tries = syllabus.four()[:1], len(syllabus.TO_TRY.findall(CHAPTERS[1].text))
     in_all = f"{tries} to try: in all {CHAPTERS[1].read + 2 * tries} min"

@@ -14,15 +14,14 @@ __all__ = ["METHODS", "Method", "Objective", "find_method", "make_loss", "parse_
 
 
 class Objective(nn.Module):
-    """A method's loss, called as ``loss(embeddings, labels)``; with the ``labels`` of a training set ids may be any."""
+    """A method's loss, called as ``loss(embeddings, labels)``; with ``known`` classes, these may have any ids."""
 
     known: Tensor
 
-    def __init__(self, method: Method, loss: nn.Module, labels: Tensor | None = None) -> None:
+    def __init__(self, method: Method, loss: nn.Module, known: Tensor | None = None) -> None:
         super().__init__()
         self.method, self.takes_paths, self.takes_items, self.loss = method, method.paths, method.takes_items, loss
-        known = torch.empty(0, dtype=torch.int64) if labels is None else leaves(labels).unique()
-        self.register_buffer("known", known, persistent=False)
+        self.register_buffer("known", torch.empty(0, dtype=torch.int64) if known is None else known, persistent=False)
 
     def extra_repr(self) -> str:
         return repr(self.method.name)
@@ -30,19 +29,19 @@ class Objective(nn.Module):
     def forward(self, embeddings: Tensor, labels: Tensor, *items: Tensor) -> Tensor:
         """Compute the loss of a batch, a Tensor of shape (); of paths (batch, L) if ``takes_paths``.
 
-        If ``takes_items``, which items of the training set they are, (batch,), comes third.
+        If ``takes_items``, the places of the items in the training set, (batch,), come third.
         """
-        return self.loss(embeddings, self._numbered(labels) if len(self.known) else labels, *items)
+        return self.loss(embeddings, _numbered(labels, self.known) if len(self.known) else labels, *items)
 
-    def _numbered(self, labels: Tensor) -> Tensor:
-        ids = leaves(labels).contiguous()
-        numbers = torch.searchsorted(self.known, ids).clamp(max=len(self.known) - 1)
-        strange = self.known[numbers] != ids
-        if strange.any():
-            raise ValueError(
-                f"labels must be of the {len(self.known)} classes of the training set, got {int(ids[strange][0])}"
-            )
-        return numbers if labels.ndim == 1 else torch.cat([labels[:, :-1], numbers[:, None]], dim=1)
+
+def _numbered(labels: Tensor, known: Tensor) -> Tensor:
+    """Number the leaves by their places among the known ones, which are sorted."""
+    ids = leaves(labels).contiguous()
+    numbers = torch.searchsorted(known, ids).clamp(max=len(known) - 1)
+    strange = known[numbers] != ids
+    if strange.any():
+        raise ValueError(f"labels must be of the {len(known)} classes of the training set, got {int(ids[strange][0])}")
+    return numbers if labels.ndim == 1 else torch.cat([labels[:, :-1], numbers[:, None]], dim=1)
 
 
 def find_method(name: str) -> Method:
@@ -62,18 +61,13 @@ def make_loss(
     method = find_method(name)
     method.check(settings)
     chosen = {setting: value for setting, value in settings.items() if value is not None}
-    renumbered = labels if n_classes is None and method.proxies and not method.is_sum else None
+    known = None
     if n_classes is None and labels is not None:
-        n_classes = len(leaves(labels).unique())
-    known = _renumber(labels) if renumbered is not None and labels is not None else labels
-    loss = method.make(TrainingSet(dim, n_classes, known), **chosen)
-    return Objective(method, loss, renumbered)
-
-
-def _renumber(labels: Tensor) -> Tensor:
-    """The same labels with the leaves numbered from 0, for a loss that keeps a table of the paths."""
-    numbers = leaves(labels).unique(return_inverse=True)[1]
-    return numbers if labels.ndim == 1 else torch.cat([labels[:, :-1], numbers[:, None]], dim=1)
+        classes = leaves(labels).unique()
+        n_classes = len(classes)
+        if method.proxies and not method.is_sum:  # such a loss keeps a table of the classes
+            labels, known = _numbered(labels, classes), classes
+    return Objective(method, method.make(TrainingSet(dim, n_classes, labels), **chosen), known)
 
 
 def parse_settings(text: str) -> dict[str, Any]:

@@ -190,8 +190,7 @@ def happier(
     )
 
 
-# On iNaturalist α is 3.
-METHODS["happier_f"] = replace(
+METHODS["happier_f"] = replace(  # on iNaturalist α is 3
     METHODS["happier"],
     name="happier_f",
     title="HAPPIER, fine",
@@ -221,7 +220,7 @@ def _sizes(train: TrainingSet) -> tuple[int, int]:
     return train.n_classes, train.dim
 
 
-#: What the tables call the baselines, and which tables.
+#: The names of the baselines in the tables, and which tables.
 _TITLES = {
     "angular": ("Angular", "RaMBO Tab. 2–3"),
     "contrastive": ("Contrastive", "RaMBO Tab. 2–3"),
@@ -235,18 +234,22 @@ _TITLES = {
 }
 
 
-def _make_baseline(name: str, proxies: bool, train: TrainingSet, **settings: Any) -> nn.Module:
-    return baseline(name, *(_sizes(train) if proxies else ()), **settings)
+def _baseline(name: str) -> Method:
+    """Make the row of a baseline, which has proxies if it needs the number of classes."""
+    title, source = _TITLES.get(name, (name.replace("_", " ").capitalize(), "not in a table"))
+    settings = baseline_settings(name)
+    proxies = "n_classes" in settings
+
+    def make(train: TrainingSet, **settings: Any) -> nn.Module:
+        return baseline(name, *(_sizes(train) if proxies else ()), **settings)
+
+    own = {key: value for key, value in settings.items() if key not in ("n_classes", "dim")}
+    return Method(name, title, source, own, make, proxies=proxies)
 
 
-for _name in baseline_names():
-    _title, _source = _TITLES.get(_name, (_name.replace("_", " ").capitalize(), "not in a table"))
-    _settings = baseline_settings(_name)
-    _proxies = "n_classes" in _settings
-    _own = {key: value for key, value in _settings.items() if key not in ("n_classes", "dim")}
-    METHODS[_name] = Method(_name, _title, _source, _own, partial(_make_baseline, _name, _proxies), proxies=_proxies)
+METHODS |= {name: _baseline(name) for name in baseline_names()}
 
-#: Of which methods the tables have the sum over levels.
+#: The methods of which the tables have the sum over levels.
 _SUMS = {
     "triplet_semihard": "HAPPIER Tab. 1–2",
     "normalized_softmax": "HAPPIER Tab. 1–2",
@@ -254,21 +257,19 @@ _SUMS = {
 }
 
 
-def _make_sum(method: Method, train: TrainingSet, **settings: Any) -> nn.Module:
-    """Add a method for one level over all levels."""
-    if train.labels is None or train.labels.ndim != 2:
-        shape = "None" if train.labels is None else f"shape {tuple(train.labels.shape)}"
-        raise ValueError(f"labels must be the paths (N, L) of the training set for 'sum_{method.name}', got {shape}")
-    return SumOverLevels(lambda n: method.make(TrainingSet(train.dim, n, None), **settings), train.labels)
+def _sum(method: Method) -> Method:
+    """Make the row of the sum of a method over all levels."""
+    name = f"sum_{method.name}"
+
+    def make(train: TrainingSet, **settings: Any) -> nn.Module:
+        if train.labels is None or train.labels.ndim != 2:
+            shape = "None" if train.labels is None else f"shape {tuple(train.labels.shape)}"
+            raise ValueError(f"labels must be the paths (N, L) of the training set for {name!r}, got {shape}")
+        return SumOverLevels(lambda n: method.make(TrainingSet(train.dim, n, None), **settings), train.labels)
+
+    source = _SUMS.get(method.name, "not in a table")
+    return replace(method, name=name, title=f"Σ {method.title}", source=source, paths=True, make=make, is_sum=True)
 
 
-for _method in [method for method in METHODS.values() if not (method.paths or method.takes_items)]:
-    METHODS[f"sum_{_method.name}"] = replace(
-        _method,
-        name=f"sum_{_method.name}",
-        title=f"Σ {_method.title}",
-        source=_SUMS.get(_method.name, "not in a table"),
-        paths=True,
-        make=partial(_make_sum, _method),
-        is_sum=True,
-    )
+_OF_A_LEVEL = [method for method in METHODS.values() if not (method.paths or method.takes_items)]
+METHODS |= {row.name: row for row in map(_sum, _OF_A_LEVEL)}

@@ -81,21 +81,18 @@ def test_a_path_is_a_class_and_small_classes_and_small_super_classes_are_left_ou
     assert labels[drawn(ClassBalancedSampler(labels, 3, 3, batches=50))].unique().tolist() == [0, 1]
 
 
-def test_the_samplers_refuse(refused):
+def test_batches_that_cannot_be_drawn_are_named(refused):
     rows = (
-        (LABELS, (5, 2), ValueError, "batch_size must be a multiple of per_class, got 5 and 2"),
-        (LABELS, (16, 4), ValueError, "at most 12, got 16: there are 3 classes .*batch_size=12, or a larger per_class"),
-        (LABELS, (400, 100), ValueError, "batch_size must be at most 0, got 400: .*use a smaller per_class"),
-        (LABELS.view(6, 2), (4, 2), ValueError, r"integers \(N,\), got \(6, 2\) of torch.int64 \(number the paths"),
-        (LABELS.float(), (4, 2), ValueError, r"labels must be integers .* of torch.float32 .*labels.long\(\)"),
+        (LABELS, (5, 2), "batch_size must be a multiple of per_class, got 5 and 2"),
+        (LABELS, (16, 4), "at most 12, got 16: there are 3 classes .*batch_size=12, or a larger per_class"),
+        (LABELS.view(6, 2), (4, 2), r"integers \(N,\), got \(6, 2\) of torch.int64 \(number the paths"),
     )
-    refused((lambda x=x, sizes=sizes: ClassBalancedSampler(x, *sizes), e, message) for x, sizes, e, message in rows)
+    refused((lambda x=x, sizes=sizes: ClassBalancedSampler(x, *sizes), ValueError, said) for x, sizes, said in rows)
     rows = (
         (FLAT, {}, r"shape \(N, L\) with L >= 2, got torch.int64 of shape \(76,\) \(without super-classes"),
         (PATHS, {"batch_size": 12, "per_class": 4}, r"a multiple of per_class \* super_classes = 8, got 12"),
-        (PATHS, {"super_classes": 8}, "at most the 4 super-classes with 1 classes, .* got 8: 0 ways"),
         (PATHS, {"batch_size": 28}, "at most the 0 super-classes with 7 classes"),
         (tree([1] * 60, items=2), {"super_classes": 8}, "leave at most 1,000,000 ways to choose, got 8: 2,558,"),
     )
     small = {"batch_size": 16, "per_class": 2}
-    refused((lambda x=x, to=to: SuperClassSampler(x, **{**small, **to}), ValueError, told) for x, to, told in rows)
+    refused((lambda x=x, to=to: SuperClassSampler(x, **{**small, **to}), ValueError, said) for x, to, said in rows)

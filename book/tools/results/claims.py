@@ -77,14 +77,13 @@ def head(name: str, found: Mapping[str, Sequence[Result]], long: Long) -> str:
     """The sentences at the head of the claims page, on the front page or below the figure, with their numbers."""
     of = {one.question: one for parts in found.values() for one in parts}
     batches = claims.read("claims_batches")
-    leader, rate = max(claims.EIGHT, key=long.at), "the best of three learning rates on `val`"
-    if not long.tuned:
-        rate = f"the learning rate of the earlier search, because only {long.complete} splits have three rates"
+    leader = max(claims.EIGHT, key=long.at)
     numbers: dict[str, Any] = {method: long.at(method) for method in (LOG, *BASELINES)}
     numbers |= {f"of_{n}": np.mean([float(row["mAP"]) for row in batches if row["batch"] == n]) for n in ("32", "all")}
     numbers |= {
         "splits": len(long.splits),
-        "rate": rate,
+        "complete": long.complete,
+        "rates": "three learning rates" if long.tuned else "one learning rate",
         "made": f"{long.made} of {claims.ASKED}",
         "margin": of["margin-is-essential, from a start, R@1"],
         "fast_ap": of["recall-above-fastap, R@1"],

@@ -112,6 +112,8 @@ def search(
     scheduler: Scheduler = None,
 ) -> None:
     """Search for the learning rate and the settings of a method by trials on the validation split."""
+    import numpy as np
+
     from rankedu_lab.methods.space import as_parameters, space_of
     from rankedu_lab.runs.search import search as search_for
 
@@ -120,11 +122,13 @@ def search(
         asked: dict[str, Any] = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
         asked |= {"parameters": {"loss": method}, "trials": trials, "metric": metric, "as_parameters": as_parameters}
         how = {"timeout": timeout, "workers": workers, "scheduler": scheduler}
-        found = search_for(lab, space_of(method, without=held), **asked, how=how)
-        best = found.best
-    chosen = " ".join(f"{name}={value:.4g}" for name, value in best.point.items())
-    print(f"{method}: {metric} {best.value:.4f} on the validation split with {chosen}")
-    print("; ".join(f"{name} {value:.4g}" for name, value in found.spread().items()) + f" of {trials} trials")
+        study = search_for(lab, space_of(method, without=held), **asked, how=how)
+    chosen = " ".join(f"{name}={value:.4g}" for name, value in study.best_params.items())
+    print(f"{method}: {metric} {study.best_value:.4f} on the validation split with {chosen}")
+    values = [trial.value for trial in study.trials if trial.value is not None]
+    best, upper, median, worst = np.quantile(values, (1.0, 0.75, 0.5, 0.0))
+    print(f"best {best:.4g}; upper quartile {upper:.4g}; median {median:.4g}; worst {worst:.4g}", end="; ")
+    print(f"failed {len(study.trials) - len(values)} of {trials} trials")
 
 
 def _about(lab: str, labs: Path | None) -> str:

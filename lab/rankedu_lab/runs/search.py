@@ -10,15 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from rankedu.checks import check_count
 from rankedu.extras import needed
 from rankedu_lab.runs.parameters import check_known
 from rankedu_lab.runs.runner import Run, code_hash, plan
 from rankedu_lab.runs.sweeps import SweepError, run_all
 
-__all__ = ["Between", "Search", "Trial", "search"]
+__all__ = ["Between", "search"]
 
 #: The only split that may choose settings.
 CHOOSING = "val"
@@ -41,39 +39,6 @@ class Between:
         return kinds.FloatDistribution(self.low, self.high, log=self.log)
 
 
-@dataclass(frozen=True)
-class Trial:
-    """One run of a search."""
-
-    point: dict[str, Any]  #: the settings that were drawn
-    value: float | None  #: of the metric on the validation split; None if the run failed
-
-
-@dataclass(frozen=True)
-class Search:
-    """All trials of a search, in the order in which they were drawn."""
-
-    lab: str
-    metric: str
-    trials: list[Trial]
-
-    @property
-    def best(self) -> Trial:
-        """The trial with the highest value; ValueError if all failed."""
-        done = [trial for trial in self.trials if trial.value is not None]
-        if not done:
-            raise ValueError(f"a search of {self.lab} needs a trial that did not fail, got {len(self.trials)} failed")
-        return max(done, key=lambda trial: trial.value or 0.0)
-
-    def spread(self) -> dict[str, float]:
-        """Return the best, median and worst value, the upper quartile, and how many trials failed."""
-        values = [trial.value for trial in self.trials if trial.value is not None]
-        parts = {"best": 1.0, "upper quartile": 0.75, "median": 0.5, "worst": 0.0} if values else {}
-        return {name: float(np.quantile(values, q)) for name, q in parts.items()} | {
-            "failed": len(self.trials) - len(values)
-        }
-
-
 def search(
     lab: str,
     space: Mapping[str, Between],
@@ -83,13 +48,14 @@ def search(
     as_parameters: Callable[[Mapping[str, Any], Mapping[str, Any]], dict[str, Any]] = lambda point, _: dict(point),
     how: Mapping[str, Any] | None = None,
     **asked: Any,
-) -> Search:
-    """Draw points of a space by Sobol's sequence, run the lab at each, and keep the study.
+) -> Any:
+    """Draw points of a space by Sobol's sequence, run the lab at each, and return the study of Optuna.
 
     `as_parameters` makes parameters of a point and of the lab's other parameters; `how` goes to
     :func:`~rankedu_lab.runs.sweeps.run_all`, and what is asked for is that of :func:`~rankedu_lab.runs.plan`. The same
     call continues the search, and with more `trials` it adds to them. A run that fails twice is a trial without a
-    value. ValueError if the lab tests on anything but the validation split, or if it does not measure the metric.
+    value. ValueError if the lab tests on anything but the validation split, or if it does not measure the metric;
+    SweepError if all runs fail.
     """
     base = plan(lab, **asked)
     check_count(trials, "trials")
@@ -120,7 +86,7 @@ def search(
     for trial, run in zip(open_trials, planned, strict=True):
         value = measured.get(run.folder)
         study.tell(trial.number, value, state=None if value is not None else _optuna().trial.TrialState.FAIL)
-    return Search(lab, metric, [Trial(trial.params, trial.value) for trial in study.trials])
+    return study
 
 
 def _optuna() -> Any:

@@ -5,7 +5,6 @@ from typer.testing import CliRunner
 
 from rankedu.cli import app
 from rankedu_lab import runs
-from rankedu_lab.runs import sweeps
 
 
 @pytest.fixture
@@ -43,22 +42,3 @@ def test_run_lists_parameters_passes_on_what_it_is_given_and_reports(given, tmp_
     failed, stopped = (given("run", "x", "--timeout", seconds) for seconds in "56")
     assert failed.exit_code == 1 and "here it stands" in failed.output and "Traceback" not in failed.output
     assert stopped.exit_code == 130 and "stopped; the same command goes on" in stopped.stderr
-
-
-def test_sweep_passes_on_what_it_is_given_and_reports(given, where, monkeypatch):
-    passed = {}
-
-    def run_all(planned, preset, **how):
-        passed.update(how, preset=preset, runs=len(planned))
-        if how["timeout"] == 6:
-            raise KeyboardInterrupt("stopped with 1 of 2 runs done")
-        return planned
-
-    monkeypatch.setattr(sweeps, "run_all", run_all)
-    more = ["--scheduler", "tcp://x:1", "--resources", "GPU=1", "--preset", "fast", "--timeout", "9"]
-    done = given("sweep", "tiny", "--grid", "n=1,2", "--seeds", "2", *more)
-    assert done.exit_code == 0 and done.stdout.splitlines() == ["Done: 4 of 4 runs.", str(where["runs"] / "tiny")]
-    expected = {"preset": "fast", "runs": 4, "timeout": 9, "workers": None, "progress": True}
-    assert passed == expected | {"scheduler": "tcp://x:1", "resources": {"GPU": 1.0}}
-    done = given("sweep", "tiny", "--timeout", "6")
-    assert done.exit_code == 130 and done.output.endswith("rankedu sweep: stopped with 1 of 2 runs done\n")

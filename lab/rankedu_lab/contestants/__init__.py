@@ -11,21 +11,6 @@ from rankedu_lab.contestants.projection import ProjectionRanker
 from rankedu_lab.contestants.soap import SOAPLoss
 from rankedu_lab.contestants.spearman import SpearmanLoss
 
-__all__ = [
-    "APSVMLoss",
-    "CSLLoss",
-    "ErrorDrivenAPLoss",
-    "LSTMRanker",
-    "ProjectionRanker",
-    "SOAPLoss",
-    "SpearmanLoss",
-    "SumOverLevels",
-    "baseline",
-    "baseline_names",
-    "baseline_settings",
-    "describe_baseline",
-    "equivariance_error",
-    "exact_sorter",
-    "exact_sorter_temperature",
-    "most_violated_ranking",
-]
+__all__ = ["APSVMLoss", "CSLLoss", "ErrorDrivenAPLoss", "LSTMRanker", "ProjectionRanker", "SOAPLoss", "SpearmanLoss"]
+__all__ += ["SumOverLevels", "baseline", "baseline_names", "baseline_settings", "describe_baseline"]
+__all__ += ["equivariance_error", "exact_sorter", "exact_sorter_temperature", "most_violated_ranking"]

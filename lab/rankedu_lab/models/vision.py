@@ -11,8 +11,6 @@ from rankedu_lab.models import _operators
 
 #: What torchvision's import asks torch for; its compiled part would have declared it.
 SCHEMAS = tuple(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor" for name in ("nms", "qnms"))
-#: Our functions, under the names that they have in torchvision.
-STAND_INS = {"nms": _operators.nms, "roi_align": _operators.roi_align}
 
 _declared: list[torch.library.Library] = []  # a declaration ends with the object that made it
 
@@ -28,7 +26,19 @@ def load_torchvision(needed_for: str, *, instead: str = "") -> ModuleType:
     Faster R-CNN needs two operators of the compiled part, and both are short in PyTorch. Where the real ones load,
     nothing is touched.
     """
-    torchvision = _import(needed_for, instead)
+    try:
+        try:
+            import torchvision
+        except RuntimeError:  # "operator torchvision::nms does not exist"
+            _forget_half_imported()
+            _declare()
+            import torchvision
+    except (ImportError, RuntimeError) as error:  # a build for another torch fails at run time
+        _forget_half_imported()
+        raise ImportError(
+            f"torchvision is needed for {needed_for} and cannot be imported ({error}): "
+            "pip install 'rankedu[vision]', a build that fits your torch" + (f"; or {instead}" if instead else "")
+        ) from error
     if not _has_operators(torchvision) and torchvision.ops.nms is not _operators.nms:
         warnings.warn(
             "torchvision's compiled operators do not load beside this torch, so non-maximum suppression and RoIAlign "
@@ -43,24 +53,6 @@ def load_torchvision(needed_for: str, *, instead: str = "") -> ModuleType:
 def operators() -> str:
     """Say whose operators a detector runs with, "torchvision" or "PyTorch": they agree up to rounding."""
     return "torchvision" if _has_operators(load_torchvision("object detection")) else "PyTorch"
-
-
-def _import(needed_for: str, instead: str) -> ModuleType:
-    """The library, or what to do about it."""
-    try:
-        try:
-            import torchvision
-        except RuntimeError:  # "operator torchvision::nms does not exist"
-            _forget_half_imported()
-            _declare()
-            import torchvision
-    except (ImportError, RuntimeError) as error:  # a build for another torch fails at run time
-        _forget_half_imported()
-        raise ImportError(
-            f"torchvision is needed for {needed_for} and can't be imported ({error}): "
-            "pip install 'rankedu[vision]', a build that fits your torch" + (f"; or {instead}" if instead else "")
-        ) from error
-    return torchvision
 
 
 def _forget_half_imported() -> None:
@@ -88,8 +80,9 @@ def _has_operators(torchvision: Any) -> bool:
 
 def _replace(torchvision: Any) -> None:
     """Put our functions wherever a module of torchvision holds its own."""
-    for name, ours in STAND_INS.items():
-        theirs = getattr(torchvision.ops, name)
-        for module in [module for key, module in sys.modules.items() if key.split(".")[0] == "torchvision"]:
-            if getattr(module, "__dict__", {}).get(name) is theirs:
-                setattr(module, name, ours)
+    modules = [module for key, module in sys.modules.items() if key.split(".")[0] == "torchvision"]
+    for ours in (_operators.nms, _operators.roi_align):
+        theirs = getattr(torchvision.ops, ours.__name__)
+        for module in modules:
+            if getattr(module, ours.__name__, None) is theirs:
+                setattr(module, ours.__name__, ours)

@@ -113,7 +113,7 @@ def test_operators_that_load_are_left_alone_and_without_any_the_error_names_what
     for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torchvision", None)
-    needed = r"torchvision is needed for the zoo and can't be imported \(.*None in sys.modules.*\):"
+    needed = r"torchvision is needed for the zoo and cannot be imported \(.*None in sys.modules.*\):"
     with pytest.raises(ImportError, match=needed):
         load_torchvision("the zoo")
     with pytest.raises(ImportError, match=r"pip install 'rankedu\[vision\]'.*; or stay at home$"):
@@ -123,6 +123,6 @@ def test_operators_that_load_are_left_alone_and_without_any_the_error_names_what
     (tmp_path / "torchvision" / "__init__.py").write_text("from torchvision import part\nraise RuntimeError('nms')")
     monkeypatch.delitem(sys.modules, "torchvision")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ImportError, match=r"can't be imported \(.*\): pip install .*that fits your torch"):
+    with pytest.raises(ImportError, match=r"cannot be imported \(.*\): pip install .*that fits your torch"):
         load_torchvision("the zoo")
     assert not [name for name in sys.modules if name.split(".")[0] == "torchvision"]

@@ -69,23 +69,6 @@ def where(tmp_path, write_lab, monkeypatch):
     return {"labs": labs, "runs": tmp_path / "runs"}
 
 
-@pytest.fixture(scope="session")
-def opened_once():
-    """Each split is opened once for all runs."""
-    opened, kept = _experiment.open_data, {}
-
-    def once(parameters):
-        named = ("dataset", "data_root", "train_split", "test_split", "salt", "letters")
-        key = tuple(parameters.get(name) for name in named)
-        if key not in kept:
-            kept[key] = opened(parameters)
-        return kept[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_experiment, "open_data", once)
-        yield
-
-
 @pytest.fixture
 def few(monkeypatch):
     """A few characters on both sides, which the retrieval labs open instead of all."""

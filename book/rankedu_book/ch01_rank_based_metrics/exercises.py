@@ -5,22 +5,20 @@ from functools import partial
 import numpy as np
 
 from rankedu import reference
-from rankedu_book.kit.check.spec import Case, Exercise
+from rankedu_book.kit.check.spec import Case, Exercise, in_numpy, unit
+
+rank_min = in_numpy(partial(reference.rank, ties="min"))
 
 
-def rank_min(scores):
-    return np.array(reference.rank(scores, "min"))
-
-
-def evaluate(embeddings, labels, *, itself=False, unit=True, lonely=None, metric=reference.map_at_r, sign=1):
+def evaluate(embeddings, labels, *, itself=False, cosines=True, lonely=None, metric=reference.map_at_r, sign=1):
     """R@1 and mAP@R; the options make the mistakes."""
-    rows = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True) if unit else embeddings
+    rows = unit(embeddings) if cosines else embeddings
     found = []
     for query, label in enumerate(labels):
         others = itself | (np.arange(len(labels)) != query)
-        cosines, relevant = sign * rows[others] @ rows[query], labels[others] == label
+        scores, relevant = sign * rows[others] @ rows[query], labels[others] == label
         if relevant.any():
-            found.append((reference.recall_at_k(cosines, relevant, 1), metric(cosines, relevant)))
+            found.append((reference.recall_at_k(scores, relevant, 1), metric(scores, relevant)))
         elif lonely is not None:
             found.append((lonely, lonely))
     return np.mean(found, axis=0)
@@ -121,7 +119,7 @@ EXERCISES = (
         "cosines, a query takes no part in its own list, and one without another item of its class is left out.",
         evaluate, _test_sets, [
             (partial(evaluate, itself=True), "lets a query find itself"),
-            (partial(evaluate, unit=False), "takes dot products: divide by both lengths"),
+            (partial(evaluate, cosines=False), "takes dot products: divide by both lengths"),
             (partial(evaluate, lonely=0.0), "counts a query that has nothing to find as a failure: it has no value"),
             (partial(evaluate, metric=reference.average_precision), "reads the list to its end: AP@R stops at rank R"),
             (partial(evaluate, metric=lambda y, r: reference.precision_at_k(y, r, sum(r))),

@@ -62,7 +62,7 @@ def lever() -> Figure:
             axis.plot([distance, distance], [0, -0.35], color=style.BLACK, linewidth=1.2)
             box = Rectangle((distance - size / 2, -0.35 - size), size, size, facecolor=fill, edgecolor=style.BLACK)
             axis.add_patch(box)
-            axis.text(distance, -0.35 - size / 2, name, color=ink, ha="center", va="center")
+            style.write(axis, distance, -0.35 - size / 2, name, color=ink)
             axis.text(distance, 0.14, str(distance), ha="center")
             axis.text(distance, -0.47 - size, decimal(score), ha="center", va="top")
         axis.text(5.75, -0.05, f"moment\n{decimal(value)}", va="center", fontsize=13, weight="bold")
@@ -87,22 +87,21 @@ def rank_and_order() -> Figure:
         fill, ink = _shade(score)
         axis.plot([0, 2], [-item, -rank], color=style.GREY, linewidth=2, zorder=1)
         axis.scatter([0, 2], [-item, -rank], s=560, color=[fill], edgecolor=style.BLACK, zorder=2)
-        axis.text(0, -item, name, color=ink, ha="center", va="center")
-        axis.text(2, -rank, str(rank), color=ink, ha="center", va="center")
+        style.write(axis, 0, -item, name, color=ink)
+        style.write(axis, 2, -rank, str(rank), color=ink)
         axis.text(-0.22, -item, f"item {item}, score {decimal(score)}", ha="right", va="center")
-        axis.text(-2.15, -item, f"$\\pi({item}) = {rank}$", ha="center", va="center", color=style.BLUE)
-        axis.text(2.62, -rank, f"$\\pi^{{-1}}({rank}) = {item}$", ha="center", va="center", color=style.PURPLE)
+        style.write(axis, -2.15, -item, f"$\\pi({item}) = {rank}$", color=style.BLUE)
+        style.write(axis, 2.62, -rank, f"$\\pi^{{-1}}({rank}) = {item}$", color=style.PURPLE)
     axis.text(-2.15, -0.2, "read →", ha="center", color=style.BLUE, weight="bold")
     axis.text(2.62, -0.2, "← read", ha="center", color=style.PURPLE, weight="bold")
     axis.text(0, -0.2, "items", ha="center")
     axis.text(2, -0.2, "ranks", ha="center")
-    axis.set(xlim=(-2.65, 3.15), ylim=(-5.6, 0.2))
-    axis.axis("off")
+    style.bare(axis, xlim=(-2.65, 3.15), ylim=(-5.6, 0.2))
     return style.describe(
         figure,
-        f"Five items on the left, five ranks on the right, one line from each item to its rank. Read from left to "
-        f"right, the lines give the ranks of items 1 to 5: {_listed(ranks)}. Read from right to left, they give the "
-        f"items at ranks 1 to 5: {_listed(order)}. The two lists differ.",
+        "Five items on the left, five ranks on the right, one line from each item to its rank. Read from left to "
+        f"right, the lines give the ranks of items 1 to 5: {style.listed(ranks)}. Read from right to left, they give "
+        f"the items at ranks 1 to 5: {style.listed(order)}. The two lists differ.",
     )
 
 
@@ -117,10 +116,10 @@ def swap_path(start: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Figure:
         above.plot(steps, line, color=fill, linewidth=5, solid_joinstyle="round", zorder=1)
         for step in (0, steps[-1]):
             above.scatter(step, line[step], s=480, color=[fill], edgecolor=style.BLACK, zorder=3)
-            above.text(step, line[step], name, color=ink, ha="center", va="center", zorder=4)
+            style.write(above, step, line[step], name, color=ink, zorder=4)
     tag = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": style.BLACK}
     for step, swap in enumerate(proof.swaps):
-        above.text(step + 0.5, swap.rank + 0.5, decimal(swap.gain), ha="center", va="center", bbox=tag)
+        style.write(above, step + 0.5, swap.rank + 0.5, decimal(swap.gain), bbox=tag)
     above.set(ylim=(len(start) + 0.5, 0.5), yticks=range(1, len(start) + 1), ylabel="rank")
     above.set_title("what each exchange saves", loc="left")
     below.step(steps, [float(value) for value in values], where="mid", color=style.BLACK)
@@ -128,13 +127,13 @@ def swap_path(start: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Figure:
         below.text(step, float(value) + 0.08, decimal(value), ha="center")
     low, high = float(values[-1]), float(values[0])
     below.set(ylim=(low - 0.3, high + 0.55), xticks=steps, xlabel="swaps made", ylabel="y · π")
-    gains = _listed([decimal(swap.gain) for swap in proof.swaps])
+    gains = style.listed([decimal(swap.gain) for swap in proof.swaps])
     return style.describe(
         figure,
-        f"Five lines, one per item, run from the starting ranks {_listed(proof.permutation)} to the final ranks "
-        f"{_listed(proof.target)}. They cross {len(proof.swaps)} times, always between neighbours, and each crossing "
-        f"carries what it saves: {gains}. Below, the objective falls in the same steps from {decimal(values[0])} to "
-        f"{decimal(values[-1])}.",
+        f"Five lines, one per item, run from the starting ranks {style.listed(proof.permutation)} to the final ranks "
+        f"{style.listed(proof.target)}. They cross {len(proof.swaps)} times, always between neighbours, and each "
+        f"crossing carries what it saves: {gains}. Below, the objective falls in the same steps from "
+        f"{decimal(values[0])} to {decimal(values[-1])}.",
     )
 
 
@@ -148,13 +147,14 @@ def fan_and_section() -> Figure:
         fan.add_patch(Wedge((0, 0), 2.6, angle - 30, angle + 30, facecolor=tints[number % 2], edgecolor="none"))
         wall = np.radians(angle - 30)
         fan.plot([0, 2.6 * np.cos(wall)], [0, 2.6 * np.sin(wall)], color=style.BLACK, linewidth=1.2)
-        fan.text(*(1.55 * middle), " ".join(map(str, ranks)), ha="center", va="center", weight="bold")
+        style.write(fan, *(1.55 * middle), " ".join(map(str, ranks)), weight="bold")
     start = 1.3 * np.array([np.cos(np.radians(12)), np.sin(np.radians(12))])
     for scale in (0.45, 1.0, 1.55):
         fan.plot(*(scale * start), marker="o", color=style.BLACK, markersize=6)
     fan.plot([0, 1.9 * start[0]], [0, 1.9 * start[1]], color=style.BLACK, linewidth=1, linestyle=":")
     step = np.array([-0.5, -0.85])
-    arrow(fan, start, start + step, style.AHEAD)
+    look = {"arrowstyle": "-|>", "color": style.AHEAD, "linewidth": 2.4, "shrinkA": 0, "shrinkB": 0}
+    fan.annotate("", start + step, start, arrowprops=look, zorder=8)
     fan.text(start[0] + 0.1, start[1] + 0.17, "y", fontsize=13)
     fan.text(start[0] + step[0] + 0.1, start[1] + step[1] - 0.12, "y + λc", color=style.AHEAD, fontsize=13)
     fan.set(xlim=(-2.75, 2.75), ylim=(-2.75, 2.75), aspect="equal")
@@ -200,7 +200,7 @@ def solid_corners(turn: float = 52) -> Figure:
             if [item for item, (before, after) in enumerate(ranks) if before != after] == [*pair]:
                 width, line = (3.0, "-") if edge in front else (1.0, ":")
                 axis.plot(x[[*edge]], z[[*edge]], line, color=color, linewidth=width, zorder=width)
-    axis.legend(title="items that change\nplaces, and the price", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    style.legend_beside(axis, title="items that change\nplaces, and the price")
     return style.describe(
         figure,
         f"A truncated octahedron with {len(SOLID_RANKS)} corners, {len(edges)} edges and {len(solid()[1])} faces, "
@@ -235,15 +235,3 @@ def draw_solid(axis: Any, turn: float) -> tuple[Array, Array]:
     axis.set_ylabel("cost y · π")
     axis.spines["bottom"].set_visible(False)
     return x, z
-
-
-def arrow(axis: Any, start: Array, end: Array, color: str, linewidth: float = 2.4) -> None:
-    """An arrow between two points, unless they are one."""
-    if float(np.hypot(*(end - start))) < 0.02:
-        return
-    look = {"arrowstyle": "-|>", "color": color, "linewidth": linewidth, "shrinkA": 0, "shrinkB": 0}
-    axis.annotate("", end, start, arrowprops=look, zorder=8)
-
-
-def _listed(values: Any) -> str:
-    return ", ".join(map(str, values))

@@ -24,7 +24,7 @@ def fan_around_a_tie() -> Figure:
         axis.set_yticks((-scale, 0, scale), ends)
         axis.set(xlabel="score of the relevant item")
         for at, text in (((0.6, 0.0), "AP = 1"), ((0.1, 0.7), "1/2"), ((-0.1, -0.7), "1/2"), ((-0.65, 0.0), "1/3")):
-            axis.text(at[0] * scale, at[1] * scale, text, ha="center", va="center")
+            style.write(axis, at[0] * scale, at[1] * scale, text)
     axes[0].set(ylabel="of an irrelevant one", title="around a tie")
     axes[1].set(title="a million times closer")
     facts = ", ".join(f"{(value == v).mean():.0%} for AP = {v:.2f}" for v in np.unique(value))

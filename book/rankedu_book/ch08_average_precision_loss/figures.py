@@ -57,7 +57,7 @@ def two_lists_and_one() -> Figure:
     value = _strip(axes, 0, *one, [name[0].upper() for name in CLASSES for _ in SCORES])
     axes.text(-0.15, 0, f"one list\nAPC = {value:.2f}", ha="right", va="center")
     axes.set(xlim=(-1.75, 10.1), ylim=(-0.75, 2.55))
-    axes.text(5, -0.7, "rank 1 is at the left; hatched = irrelevant", ha="center", va="center")
+    style.write(axes, 5, -0.7, "rank 1 is at the left; hatched = irrelevant")
     axes.axis("off")
     return style.describe(
         figure,

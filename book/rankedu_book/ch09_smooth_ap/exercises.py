@@ -6,11 +6,9 @@ import numpy as np
 
 from rankedu import reference
 from rankedu.reference import smooth_ap
-from rankedu_book.kit.check.spec import Case, Exercise
+from rankedu_book.kit.check.spec import Case, Exercise, in_numpy
 
-
-def sigmoid_rank(scores, temperature):
-    return np.array(reference.sigmoid_rank(scores, temperature))
+sigmoid_rank = in_numpy(reference.sigmoid_rank)
 
 
 def _gradient(scores, relevance, temperature, step=1e-6):

@@ -3,15 +3,9 @@
 import numpy as np
 
 from rankedu import reference
-from rankedu_book.kit.check.spec import Case, Exercise
+from rankedu_book.kit.check.spec import Case, Exercise, in_numpy
 
-
-def soft_histogram(scores, bins):
-    return np.array(reference.soft_histogram(scores, bins), dtype=float)
-
-
-def histogram_rank(scores, bins):
-    return np.array(reference.histogram_rank(scores, bins))
+soft_histogram, histogram_rank = in_numpy(reference.soft_histogram), in_numpy(reference.histogram_rank)
 
 
 def _shares(scores, bins):

@@ -3,11 +3,9 @@
 import numpy as np
 
 from rankedu import reference
-from rankedu_book.kit.check.spec import Case, Exercise
+from rankedu_book.kit.check.spec import Case, Exercise, in_numpy
 
-
-def soft_ranks(scores, strength):
-    return np.array(reference.projected_rank(scores, strength))
+soft_ranks = in_numpy(reference.projected_rank)
 
 
 def _measure(formula):

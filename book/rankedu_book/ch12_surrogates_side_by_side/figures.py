@@ -101,7 +101,7 @@ def measured_table(seconds: dict[str, dict[int, float]]) -> Figure:
     """
     figure, axes = style.figure(width=7.2, height=4.4)
     facts = style.draw_scaling(axes, seconds, "{name}: {exponent:.2f}")
-    axes.legend(title="fitted exponent", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    style.legend_beside(axes, title="fitted exponent")
     return style.describe(
         figure, f"Nearly straight lines on logarithmic axes, time against list length. {'; '.join(facts)}."
     )

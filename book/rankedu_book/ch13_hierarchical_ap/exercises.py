@@ -7,7 +7,7 @@ import numpy as np
 
 from rankedu import reference
 from rankedu_book.kit.check.compare import numbers
-from rankedu_book.kit.check.spec import Case, Exercise, plain
+from rankedu_book.kit.check.spec import Case, Exercise, in_numpy, plain
 
 
 def levels_by_prefix(query, paths):
@@ -15,8 +15,7 @@ def levels_by_prefix(query, paths):
     return np.array([reference.level(path, query) for path in paths])
 
 
-def relevance_eq4(levels, alpha):
-    return np.array(reference.relevance(levels.tolist(), alpha))
+relevance_eq4 = in_numpy(reference.relevance)
 
 
 @plain

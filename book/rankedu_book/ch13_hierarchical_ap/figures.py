@@ -36,8 +36,7 @@ def equal_ap(alpha: float = 1.0) -> Figure:
         text = "   ".join(f"{key} {value:.2f}" for key, value in values.items())
         axes.text(0, base + 1.02, f"{name} mistakes:   {text}", va="bottom")
         facts.append(f"{name} mistakes: levels {levels.tolist()}, {text}")
-    axes.set(xlim=(-1.5, 15), ylim=(-1.7, 3.1), aspect="equal")
-    axes.axis("off")
+    style.bare(axes, xlim=(-1.5, 15), ylim=(-1.7, 3.1), aspect="equal")
     return style.describe(
         figure,
         f"A query, the letter {study.QUERY}, and two rankings of the same fifteen pictures, each framed in the colour "
@@ -62,8 +61,7 @@ def concept_tree(alpha: float = 1.0) -> Figure:
         text = f"AP {values['AP']:.2f}   H-AP {values['H-AP']:.2f}"
         right.text(0, base + 0.66, text, va="bottom")
         facts.append(f"{', '.join(ranking)}: {text}")
-    right.set(xlim=(-0.05, 4.05), ylim=(-0.1, 3.0))
-    right.axis("off")
+    style.bare(right, xlim=(-0.05, 4.05), ylim=(-0.1, 3.0))
     return style.describe(
         figure,
         "Left: a tree. Vehicles are cars or lorries, cars are Ladas or Priuses, Ladas are Lada #2 or Lada #9. Seen "
@@ -90,11 +88,10 @@ def _tree(axes: Axes) -> None:
             axes.plot((x, at[parent][0]), (y, at[parent][1]), color=style.GREY, linewidth=1.5, zorder=0)
         colour = COLOURS[CARS[name]] if name in CARS else "white"
         box = {"boxstyle": "round", "facecolor": _pale(colour), "edgecolor": style.GREY if y else colour}
-        axes.text(x, y, name if y else name.replace(" ", "\n"), ha="center", va="center", bbox=box)
+        style.write(axes, x, y, name if y else name.replace(" ", "\n"), bbox=box)
         if name in CARS:
             axes.text(x, -0.55, f"level {CARS[name]}", ha="center", va="top")
-    axes.set(xlim=(-0.5, 3.75), ylim=(-0.95, 3.3))
-    axes.axis("off")
+    style.bare(axes, xlim=(-0.5, 3.75), ylim=(-0.95, 3.3))
 
 
 def _pale(colour: str) -> tuple[float, ...]:
@@ -111,7 +108,7 @@ def draw_tile(
     axes.add_patch(tile)
     if level == 0:
         axes.add_patch(Rectangle(*box, fill=False, hatch="//", edgecolor="#E8A878", linewidth=0))
-    axes.text(x + width / 2, y + height / 2, text, ha="center", va="center")
+    style.write(axes, x + width / 2, y + height / 2, text)
 
 
 @paper_figure("HAPPIER Fig. 3")
@@ -131,9 +128,8 @@ def two_inversions() -> Figure:
         draw_tile(axis, 3.3, 0.25, "itself\n1", 3, height=0.9, width=2.0)
         draw_tile(axis, 5.3, 0.25, f"shared\n{shared}", CARS[ranking[0]], height=0.9, width=2 * float(shared))
         axis.text(3.3 + 2 * float(1 + shared) + 0.1, 0.7, f"= {proof.h_ranks[1]}", va="center")
-        axis.text(4.2, -0.05, f"H-AP = {proof.h_ap} = {float(proof.h_ap):.2f}", ha="center", va="center")
-        axis.set(xlim=(0, 7.35), ylim=(-0.3, 1.65))
-        axis.axis("off")
+        style.write(axis, 4.2, -0.05, f"H-AP = {proof.h_ap} = {float(proof.h_ap):.2f}")
+        style.bare(axis, xlim=(0, 7.35), ylim=(-0.3, 1.65))
         facts.append(
             f"{', '.join(ranking)}: Lada #2 has H-rank 1 + {shared} = {proof.h_ranks[1]}, and H-AP is "
             f"{float(proof.h_ap):.2f}"
@@ -158,16 +154,15 @@ def nested_ranks() -> Figure:
         for t in range(3):
             if proof.within[place][t]:
                 draw_tile(axes, place, rows - 1 - t, str(proof.within[place][t]), t + 1)
-        axes.text(place + 0.5, 0.3, str(proof.h_ranks[place]), ha="center", va="center", weight="bold")
+        style.write(axes, place + 0.5, 0.3, str(proof.h_ranks[place]), weight="bold")
     for t in range(3):
         axes.text(5.15, rows - 0.7 - t, f"rank in {{rel ≥ {t + 1}}}", va="center")
         if t:
-            axes.text(-0.15, rows - 0.7 - t, "+", ha="center", va="center")
+            style.write(axes, -0.15, rows - 0.7 - t, "+")
     axes.plot((0, 5), (0.8, 0.8), color=style.BLACK, linewidth=1)
     axes.text(5.15, 0.3, "H-rank", va="center", weight="bold")
     axes.text(5.15, rows + 0.3, "the ranking, best first", va="center")
-    axes.set(xlim=(-0.4, 7.3), ylim=(0, rows + 0.7))
-    axes.axis("off")
+    style.bare(axes, xlim=(-0.4, 7.3), ylim=(0, rows + 0.7))
     facts = "; ".join(
         f"{name} has the ranks {[r for r in within if r]}, sum {h}" if any(within) else f"{name} is in none, sum 0"
         for name, within, h in zip(FIVE, proof.within, proof.h_ranks, strict=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from rankedu import reference
 from rankedu_book.kit.check.compare import numbers
-from rankedu_book.kit.check.spec import Case, Exercise, plain
+from rankedu_book.kit.check.spec import Case, Exercise, plain, unit
 
 
 def supremum_step(x, temperature, slope, delta, offset, start):
@@ -16,16 +16,12 @@ def supremum_step(x, temperature, slope, delta, offset, start):
 
 
 def clustering_loss(embeddings, proxies, classes, temperature):
-    cosines = _unit(embeddings) @ _unit(proxies).T
+    cosines = unit(embeddings) @ unit(proxies).T
     return np.mean([reference.clustering_loss(*pair, temperature) for pair in zip(cosines, classes, strict=True)])
 
 
-def _unit(vectors):
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-
 def _logits(embeddings, proxies, temperature):
-    return _unit(embeddings) @ _unit(proxies).T / temperature
+    return unit(embeddings) @ unit(proxies).T / temperature
 
 
 def _softmax_loss(logits, classes):
@@ -166,9 +162,9 @@ EXERCISES = (
         clustering_loss, _cluster_cases, [
             (lambda e, p, classes, t: _softmax_loss(e @ p.T / t, classes),
              "takes dot products as they come: bring both to length 1 first"),
-            (lambda e, p, classes, t: _softmax_loss(_unit(e) @ p.T / t, classes),
+            (lambda e, p, classes, t: _softmax_loss(unit(e) @ p.T / t, classes),
              "brings the embeddings to length 1 and leaves the proxies as they are: a cosine needs both"),
-            (lambda e, p, classes, t: _softmax_loss(e @ _unit(p).T / t, classes),
+            (lambda e, p, classes, t: _softmax_loss(e @ unit(p).T / t, classes),
              "brings the proxies to length 1 and leaves the embeddings as they are: a cosine needs both"),
             (lambda e, p, classes, t: _softmax_loss(_logits(e, p, 1.0) * t, classes),
              "multiplies by the temperature: cosines are divided by it"),

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from rankedu_book.kit.check.compare import numbers
-from rankedu_book.kit.check.spec import Case, Exercise, plain
+from rankedu_book.kit.check.spec import Case, Exercise, plain, unit
 
 
 def contrastive_loss(embeddings, labels, margin, *, square="", whole=False, zeros=False, one=False, hinge=True):
@@ -70,7 +70,7 @@ def _gradient(labels):
 
 def _pull_cases() -> list[Case]:
     rng = np.random.default_rng(19)
-    drawn = [_unit(rng.standard_normal(shape)) for shape in ((4, 2), (5, 2), (6, 3), (8, 4))]
+    drawn = [unit(rng.standard_normal(shape)) for shape in ((4, 2), (5, 2), (6, 3), (8, 4))]
     first = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [-0.8, 0.6]])
     return [{"embeddings": x, "gradient": _gradient(np.arange(len(x)) // 2)} for x in (first, *drawn)]
 
@@ -104,15 +104,11 @@ def _judge_threshold(case, answer):
     return f"where the most similar negative pair has {high:.3f} and the least similar positive pair {low:.3f}"
 
 
-def _unit(vectors):
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-
 def _embedding_cases() -> list[Case]:
     rng = np.random.default_rng(15)
     cases = [(np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]), 1.0)]
     for n, dim, margin in ((4, 2, 1.0), (6, 3, 1.2), (8, 4, 1.3), (12, 8, 1.4)):
-        cases.append((_unit(rng.standard_normal((n, dim))), margin))
+        cases.append((unit(rng.standard_normal((n, dim))), margin))
     return [{"embeddings": x, "labels": np.arange(len(x)) // 2, "margin": margin} for x, margin in cases]
 
 

@@ -33,10 +33,10 @@ def the_batch() -> Figure:
     figure, axes = style.figure(width=6.4, height=3.9)
     draw_items(axes, study.ANGLES, size=11)
     for name, angle in zip(NAMES, np.deg2rad(study.ANGLES), strict=True):
-        axes.text(1.13 * np.cos(angle), 1.13 * np.sin(angle), name, ha="center", va="center")
+        style.write(axes, 1.13 * np.cos(angle), 1.13 * np.sin(angle), name)
     for (colour, _), vector in zip(LOOKS, study.proxies().tolist(), strict=True):
         axes.plot(vector[0], vector[1], "*", color=colour, markersize=17, markeredgecolor="black", markeredgewidth=0.6)
-    axes.text(0.0, 0.42, "a and b share a parent,\nc is a stranger;\nstars: proxies", ha="center", va="center")
+    style.write(axes, 0.0, 0.42, "a and b share a parent,\nc is a stranger;\nstars: proxies")
     axes.set(xlim=(-1.25, 1.25), ylim=(-0.08, 1.25))
     ap, hap = study.measures(study.embed(study.ANGLES))
     of_class = np.array(study.ANGLES).reshape(3, 3)

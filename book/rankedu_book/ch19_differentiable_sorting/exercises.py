@@ -3,12 +3,9 @@
 import numpy as np
 
 from rankedu import reference
-from rankedu_book.kit.check.spec import Case, Exercise
+from rankedu_book.kit.check.spec import Case, Exercise, in_numpy
 
-
-def soft_sort(scores, temperature):
-    """Return the matrix of SoftSort."""
-    return np.array(reference.soft_sort(scores.tolist(), temperature))
+soft_sort = in_numpy(reference.soft_sort)
 
 
 def _lists() -> list[Case]:

@@ -1,5 +1,6 @@
 """Rows of retrieved pictures, each in a frame that says what it is by colour, by line and by a sign."""
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -87,6 +88,18 @@ def draw_row(
         wrong = [x + place + FILLED - 0.13 for place, mark in enumerate(marks) if mark is IRRELEVANT]
         for width, colour in ((4.5, "white"), (2.0, IRRELEVANT.colour)):
             axes.plot(wrong, [y + 0.13] * len(wrong), "x", color=colour, markersize=6, markeredgewidth=width, zorder=4)
+
+
+def draw_query(axes: Axes, images: Any, query: int, title: str, y: float) -> None:
+    """Draw the picture of a query at the left, and its title below."""
+    draw_row(axes, images, [query], [QUERY], x=0.3, y=y)
+    axes.text(0.3 + FILLED / 2, y - 0.1, textwrap.fill(title, 9), ha="center", va="top")
+
+
+def draw_list(axes: Axes, images: Any, items: Tensor, marks: Sequence[Mark], text: str, x: float, y: float) -> None:
+    """Draw the pictures that are retrieved first, below a text."""
+    draw_row(axes, images, items[: len(marks)], marks, x=x, y=y)
+    axes.text(x, y + 0.93, text, va="bottom")
 
 
 def bare(axes: Axes, width: float, low: float, high: float) -> None:

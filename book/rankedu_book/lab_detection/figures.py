@@ -70,8 +70,7 @@ def _draw_scene(axes: Axes, image: Tensor, target: Detections, detections: Detec
     height, width = image.shape[-2:]
     shades = image.permute(1, 2, 0).numpy() // SHADE * SHADE + SHADE // 2
     axes.imshow(shades, extent=(0, width, height, 0), interpolation="nearest")
-    axes.set(xlim=(0, width), ylim=(height, 0), aspect="equal")
-    axes.axis("off")
+    style.bare(axes, xlim=(0, width), ylim=(height, 0), aspect="equal")
     for place, box in enumerate(target["boxes"].tolist()):
         if place not in found:
             _draw_box(axes, box, MISSED, "")

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from torch import Tensor
 
 from rankedu.labels import check_paths
@@ -20,13 +21,8 @@ from rankedu_book.lab_retrieval.study import check, class_of, gaining, in_words,
 
 #: Groups that get a look of their own on a map; the others are grey.
 SHOWN = 8
-LOOKS = tuple(
-    zip(
-        "os^Dv*XP",
-        (style.BLUE, style.ORANGE, style.GREEN, style.RED, style.PURPLE, style.BLACK, style.SKY, style.YELLOW),
-        strict=True,
-    )
-)
+_COLOURS = (style.BLUE, style.ORANGE, style.GREEN, style.RED, style.PURPLE, style.BLACK, style.SKY, style.YELLOW)
+LOOKS = tuple(zip("os^Dv*XP", _COLOURS, strict=True))
 
 
 def class_map(
@@ -57,7 +53,7 @@ def class_map(
             axis.set_title(f"{name}\n{share:.0%} beside their own".strip())
             facts.append(f"level {level}{f', {name}' if name else ''} {share:.0%}")
             if column == len(named) - 1:
-                axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handletextpad=0.2)
+                style.legend_beside(axis, handletextpad=0.2)
                 facts[-1] += f" (groups: {', '.join(shown)})"
     return style.describe(
         figure,
@@ -158,19 +154,20 @@ def hierarchical_retrievals(
     figure, axes = style.figure(len(chosen), 1, width=7.4, height=0.55 + 0.68 * tall * len(chosen), squeeze=False)
     facts = []
     for axis, (title, query) in zip(axes[:, 0], chosen.items(), strict=True):
-        middle = (tall - 0.9) / 2 - 0.1
-        _pictures.draw_row(axis, images, [query], [_pictures.QUERY], x=0.3, y=middle)
-        axis.text(0.73, middle - 0.1, textwrap.fill(title, 9), ha="center", va="top")
+        _pictures.draw_query(axis, images, query, title, y=(tall - 0.9) / 2 - 0.1)
         facts.append(f"{title}, {class_of(query, paths, classes)}")
         for number, (name, embedded) in enumerate(rows.items()):
             items, shared = ranked(embedded, paths, query)
-            y = 1.72 * (len(rows) - 1 - number)
-            _pictures.draw_row(axis, images, items[:k], [marks[level] for level in shared[:k].tolist()], x=1.6, y=y)
+            y, shown = 1.72 * (len(rows) - 1 - number), [marks[level] for level in shared[:k].tolist()]
             value = study.h_ap_of_list(shared)
-            axis.text(1.6, y + 0.93, f"{name}: H-AP {value:.2f}", va="bottom")
+            _pictures.draw_list(axis, images, items, shown, f"{name}: H-AP {value:.2f}", x=1.6, y=y)
             facts[-1] += f"; {name} H-AP {value:.2f}, levels {shared[:k].tolist()}"
         _pictures.bare(axis, 1.6 + k, -0.42, tall - 0.35)
-    _legend(figure, marks, kinds)
+    handles = [
+        Patch(fill=False, edgecolor=mark.colour, linestyle=mark.line, linewidth=2, label=f"{mark.sign} {kind}")
+        for mark, kind in zip(reversed(marks), reversed(kinds), strict=True)
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4), handlelength=1.2)
     return style.describe(
         figure,
         f"Queries, and beside each a row of the {k} pictures retrieved first for each of {', '.join(rows)}, framed by "
@@ -178,17 +175,6 @@ def hierarchical_retrievals(
         + "".join(f"{level} {kinds[level]}, " for level in range(1, n_levels))
         + f"a tick {kinds[-1]}. {'. '.join(facts)}.",
     )
-
-
-def _legend(figure: Figure, marks: Sequence[_pictures.Mark], kinds: Sequence[str]) -> None:
-    """The frames, each with its sign and its meaning."""
-    from matplotlib.patches import Patch
-
-    handles = [
-        Patch(fill=False, edgecolor=mark.colour, linestyle=mark.line, linewidth=2, label=f"{mark.sign} {kind}")
-        for mark, kind in zip(reversed(marks), reversed(kinds), strict=True)
-    ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4), handlelength=1.2)
 
 
 def _pair() -> tuple[dict[str, Tensor], Pictures]:

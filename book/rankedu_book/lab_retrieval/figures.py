@@ -3,7 +3,6 @@
 import functools
 import math
 import statistics
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -67,18 +66,15 @@ def before_and_after(
     figure, axes = style.figure(len(chosen), 2, width=7.4, **shape)
     facts = []
     for (left, right), (title, query) in zip(axes, chosen.items(), strict=True):
-        _pictures.draw_row(left, images, [query], [QUERY], x=0.3, y=1.2)
-        left.text(0.3 + _pictures.FILLED / 2, 1.1, textwrap.fill(title, 9), ha="center", va="top")
+        _pictures.draw_query(left, images, query, title, y=1.2)
         aps = []
-        for number, embedded in enumerate((before, after)):
+        for name, embedded, look, y in zip(names, (before, after), LOOKS, (1.85, 0.0), strict=True):
             items, levels = ranked(embedded, paths, query, candidates)
             relevant = levels == paths.shape[1]
-            y = 1.85 * (1 - number)
+            ap = _draw_curve(right, relevant, look, name)
             marks = [RELEVANT if hit else IRRELEVANT for hit in relevant[:k]]
-            _pictures.draw_row(left, images, items[:k], marks, x=1.75, y=y)
-            ap = _draw_curve(right, relevant, LOOKS[number], names[number])
-            left.text(1.75, y + 0.93, f"{names[number]}: AP {ap:.2f}", va="bottom")
-            aps.append(f"{names[number]} {int(relevant[:k].sum())} of the first {k} are right, AP {ap:.2f}")
+            _pictures.draw_list(left, images, items, marks, f"{name}: AP {ap:.2f}", x=1.75, y=y)
+            aps.append(f"{name} {int(relevant[:k].sum())} of the first {k} are right, AP {ap:.2f}")
         _pictures.bare(left, 1.75 + k, -0.42, 3.15)
         _curve_axes(right)
         facts.append(f"{title}, {class_of(query, paths, classes)}: {'; '.join(aps)}")
@@ -91,68 +87,6 @@ def before_and_after(
         "class, a dashed red frame and a cross is another. On the right the precision-recall curves of both lists, "
         f"{names[0]} dashed and {names[1]} solid. {'. '.join(facts)}.",
     )
-
-
-def retrieved_page(
-    images: Any,
-    embeddings_before: Tensor,
-    embeddings_after: Tensor,
-    labels: Tensor,
-    query: int,
-    k: int = 79,
-    columns: int = 20,
-    *,
-    names: tuple[str, str] = ("before", "after"),
-    classes: Sequence[str] | None = None,
-) -> Figure:
-    """One query: the first pages that two networks retrieve, both curves, and how soon the positives are found."""
-    before, paths = check(embeddings_before, labels, name="embeddings_before")
-    after, _ = check(embeddings_after, labels, name="embeddings_after")
-    rows = math.ceil((min(k, len(paths) - 1) + 1) / columns)
-    figure, whole = style.figure(width=7.4, height=2.6 + 0.76 * rows)
-    whole.remove()
-    parts = figure.subplot_mosaic([["first"] * 2, ["second"] * 2, ["curve", "found"]], height_ratios=(rows, rows, 4.6))
-    curve, found = parts["curve"], parts["found"]
-    facts = []
-    for number, embedded in enumerate((before, after)):
-        axes = parts["second" if number else "first"]
-        items, levels = ranked(embedded, paths, query)
-        relevant = levels == paths.shape[1]
-        _page(axes, images, [query, *items[:k].tolist()], relevant[:k], columns)
-        ap = _draw_curve(curve, relevant, LOOKS[number], names[number])
-        axes.set_title(f"{names[number]}: AP {ap:.3f}, {int(relevant[:k].sum())} of {len(relevant[:k])} right")
-        ranks = relevant.nonzero()[:, 0].numpy() + 1
-        found.step(ranks, np.arange(1, len(ranks) + 1) / len(ranks), where="post", **LOOKS[number])
-        middle = statistics.median(ranks.tolist())
-        facts.append(
-            f"{names[number]}: AP {ap:.3f}, {int(relevant[:k].sum())} of the first {len(relevant[:k])} are right, and "
-            f"half of all {len(ranks)} positives stand at rank {middle:g} or before"
-        )
-    _curve_axes(curve)
-    curve.set_xlabel("recall")
-    curve.legend(loc="lower left")
-    best = np.arange(1, len(ranks) + 1)
-    found.plot(best, best / len(ranks), ":", color=style.GREY)
-    found.set(xscale="log", xlim=(1, len(paths)), ylim=(0, 1.04), xlabel="rank", ylabel=f"found of {len(ranks)}")
-    found.xaxis.set_major_formatter("{x:g}")
-    found.set_yticks([0, 0.5, 1], ["0", "½", "1"])
-    return style.describe(
-        figure,
-        "Two pages of small pictures. The first of each, framed in black, is the query, "
-        f"{class_of(query, paths, classes)}; then follow the {k} that are retrieved first, row by row, framed solid "
-        f"blue if of its class, else dashed red with a cross. {'. '.join(facts)}. "
-        "Below, the two precision-recall curves, and the share of positives found "
-        "up to each rank, on a logarithmic axis, with a dotted line for the best that can be.",
-    )
-
-
-def _page(axes: Axes, images: Any, items: list[int], relevant: Tensor, columns: int) -> None:
-    """The query and what it retrieves, row by row."""
-    marks = [QUERY, *(RELEVANT if hit else IRRELEVANT for hit in relevant)]
-    for row, start in enumerate(range(0, len(items), columns)):
-        part = slice(start, start + columns)
-        _pictures.draw_row(axes, images, items[part], marks[part], y=-float(row), signs="inside")
-    _pictures.bare(axes, columns, -math.ceil(len(items) / columns) + 0.94, 0.94)
 
 
 def curves(
@@ -221,12 +155,52 @@ def letter_queries() -> dict[str, int]:
     return choose_queries(before, after, asked)
 
 
-def _letter_page(choice: str, baseline: str) -> Figure:
-    run = letters()
-    names = baseline, f"{baseline} + Smooth-AP"
-    before, after = (run.embeddings[name] for name in names)
-    test, query = run.test, letter_queries()[choice]
-    return retrieved_page(test.images, before, after, test.labels, query, names=names, classes=test.names[-1])
+def _letter_page(choice: str, baseline: str, k: int = 79, columns: int = 20) -> Figure:
+    """The first pages that a query retrieves without and with Smooth-AP, both curves, and how soon positives come."""
+    run, query, names = letters(), letter_queries()[choice], (baseline, f"{baseline} + Smooth-AP")
+    rows = math.ceil((k + 1) / columns)
+    figure, whole = style.figure(width=7.4, height=2.6 + 0.76 * rows)
+    whole.remove()
+    parts = figure.subplot_mosaic([[names[0]] * 2, [names[1]] * 2, ["curve", "found"]], height_ratios=(rows, rows, 4.6))
+    curve, found, facts = parts["curve"], parts["found"], []
+    for name, look in zip(names, LOOKS, strict=True):
+        items, levels = ranked(*check(run.embeddings[name], run.test.labels), query)
+        relevant = levels == 1
+        right, ranks = int(relevant[:k].sum()), relevant.nonzero()[:, 0].numpy() + 1
+        _draw_page(parts[name], run.test.images, [query, *items[:k].tolist()], relevant[:k], columns)
+        ap = _draw_curve(curve, relevant, look, name)
+        parts[name].set_title(f"{name}: AP {ap:.3f}, {right} of {k} right")
+        best = np.arange(1, len(ranks) + 1)
+        found.step(ranks, best / len(ranks), where="post", **look)
+        facts.append(
+            f"{name}: AP {ap:.3f}, {right} of the first {k} are right, and half of all {len(ranks)} positives stand at "
+            f"rank {statistics.median(ranks.tolist()):g} or before"
+        )
+    _curve_axes(curve)
+    curve.set_xlabel("recall")
+    curve.legend(loc="lower left")
+    found.plot(best, best / len(ranks), ":", color=style.GREY)
+    found.set(xscale="log", xlim=(1, len(items) + 1), ylim=(0, 1.04), xlabel="rank", ylabel=f"found of {len(ranks)}")
+    found.xaxis.set_major_formatter("{x:g}")
+    found.set_yticks([0, 0.5, 1], ["0", "½", "1"])
+    return style.describe(
+        figure,
+        "Two pages of small pictures. The first of each, framed in black, is the query, "
+        f"{class_of(query, run.test.labels, run.test.names[-1])}; then follow the {k} that are retrieved first, row by "
+        f"row, framed solid blue if of its class, else dashed red with a cross. {'. '.join(facts)}. "
+        "Below, the two precision-recall curves, and the share of positives found up to each rank, on a logarithmic "
+        "axis, with a dotted line for the best that can be.",
+    )
+
+
+def _draw_page(axes: Axes, images: Any, items: list[int], relevant: Tensor, columns: int) -> None:
+    """Draw the query and what it retrieves, row by row."""
+    marks = [QUERY, *(RELEVANT if hit else IRRELEVANT for hit in relevant)]
+    starts = range(0, len(items), columns)
+    for row, start in enumerate(starts):
+        part = slice(start, start + columns)
+        _pictures.draw_row(axes, images, items[part], marks[part], y=-float(row), signs="inside")
+    _pictures.bare(axes, columns, 0.94 - len(starts), 0.94)
 
 
 @paper_figure("Smooth-AP supp. Fig. S1")

@@ -6,7 +6,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
-from rankedu_book.kit import notebook, predict
+from rankedu_book.kit import predict
 
 
 @pytest.fixture
@@ -49,27 +49,3 @@ def test_an_error_is_not_folded_and_a_guess_is_of_a_known_kind(run):
     for wrong in ("choice", "choice x", "numbers"):
         with pytest.raises(ValueError, match="%%predict must be followed by number, words, fold or 'choice 3', got"):
             run(wrong, "1")
-
-
-#: A number as it is written, values that it is right for, and values that it is wrong for.
-WRITTEN = [
-    ("0.33", (1 / 3, 0.326), (0.34, "0.34")),
-    ("33%", (1 / 3,), (0.34,)),
-    ("98.9%", (0.9891,), (98.9,)),
-    ("1,234", (1234,), (1235,)),
-    ("1e-05", (1e-5,), (2e-5,)),
-    ("−0.5", (-0.5,), (0.5,)),
-    ("40", (40, 40.2, "40"), (41,)),
-    ("above", ("above",), ("below", 1)),
-    ("+0.1 ± 0.2", ("+0.1 ± 0.2",), ("+0.1 ± 0.3",)),
-]
-
-
-def test_a_number_in_the_text_is_compared_with_the_digits_that_are_written(capsys):
-    for written, right, wrong in WRITTEN:
-        for value in right:
-            notebook.text_says(written, value)
-        assert capsys.readouterr().out == "", written
-        for value in wrong:
-            notebook.text_says(("", written)[1:], value)
-            assert capsys.readouterr().out.startswith(f"The text says {written}, and here the value is "), written

@@ -22,6 +22,16 @@ def as_array(value: Any) -> Array:
     return np.asarray(numbers(value), dtype=np.float64)
 
 
+def unit(vectors: Array) -> Array:
+    """Bring each row to length 1."""
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+
+def in_numpy(function: Callable[..., Any]) -> Callable[..., Array]:
+    """Turn the lists that a function returns into arrays."""
+    return lambda *given: np.array(function(*given))
+
+
 def plain(function: Function) -> Function:
     """Mark a function that the page can run: plain Python whose only globals are `math`, `reference` and `numbers`."""
     function.plain = True  # type: ignore[attr-defined]

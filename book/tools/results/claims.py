@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import yaml
+from tabulate import tabulate
 
 from rankedu_book.kit import style
 from rankedu_lab import claims
 from rankedu_lab.claims import BASELINES, LOG, METHODS, STEPS, Long, Result, student
-from tools.tables import of_rows
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 NAMES: dict[str, str] = yaml.safe_load((DATA / "claims_names.yaml").read_text(encoding="utf-8"))
@@ -103,7 +103,7 @@ def trained(long: Long, metric: str) -> str:
             cells[pair[0 if group == LOSSES else 1]][group] = f"{one}, {one.answer}"
     order = sorted(cells, key=lambda method: -long.at(method, metric))
     columns = {method: {group: cells[method].get(group, "–") for group in claims.GROUPS} for method in order}
-    return of_rows([{"loss": LABELS[m], metric: f"{long.at(m, metric):.1f}", **columns[m]} for m in order], 1) + "\n"
+    return _right([{"loss": LABELS[m], metric: f"{long.at(m, metric):.1f}", **columns[m]} for m in order])
 
 
 def table(found: Mapping[str, Sequence[Result]], ours: bool) -> str:
@@ -120,7 +120,7 @@ def table(found: Mapping[str, Sequence[Result]], ours: bool) -> str:
             asked = {"verdict": asked["answer"], "the claim, and the paper's words": words}
         cells = "<br>".join(_part(one, ours, len(parts)) for one in parts)
         rows.append((claims.ORDER.index(answers[0]), {**asked, "difference": cells}))
-    listed = of_rows([row for _, row in sorted(rows, key=lambda row: row[0])])
+    listed = tabulate([row for _, row in sorted(rows, key=lambda row: row[0])], headers="keys", tablefmt="github")
     return f"```{{table}}\n:class: sentences\n\n{listed}\n```\n"
 
 
@@ -141,7 +141,13 @@ def reached(long: Long) -> str:
         against = "–" if method == LOG else student(published[method] - published[LOG], "R@1")
         rows.append({**row, "searched − published": gain, "published, minus the recall loss (log)": against})
     rows += [dict.fromkeys(rows[0], "") | {"loss": LABELS[b], "searched": f"{long.at(b):.1f}"} for b in BASELINES]
-    return of_rows(rows, 1) + "\n"
+    return _right(rows)
+
+
+def _right(rows: Sequence[Mapping[str, object]]) -> str:
+    """Return a table whose columns are on the right, except the first."""
+    align = (None, *["right"] * (len(rows[0]) - 1))
+    return tabulate(rows, headers="keys", tablefmt="pipe", disable_numparse=True, colalign=align) + "\n"
 
 
 def rules() -> str:

@@ -7,6 +7,7 @@ that were trained for it. They were made by the code of commit c381cbfb, and a t
 from pathlib import Path
 
 import yaml
+from tabulate import tabulate
 
 from rankedu_book.datasets import cards
 from rankedu_book.datasets import figures as sheets
@@ -15,7 +16,6 @@ from rankedu_lab import CHECKOUT as ROOT
 from rankedu_lab import datasets as data
 from tools.results import claims, timings
 from tools.site import architecture_page, book_map, equation_page
-from tools.tables import table
 from tools.teaching import exercises_page, lectures, question_bank, syllabus
 
 
@@ -63,4 +63,4 @@ def notation() -> str:
         )
         for row in vocabulary()
     ]
-    return table(["symbol", "meaning", "identifier", "shape", "kind"], rows) + "\n"
+    return tabulate(rows, ["symbol", "meaning", "identifier", "shape", "kind"], tablefmt="github") + "\n"

@@ -308,7 +308,7 @@ class _Reader:
         return self.letter(token)
 
     def command(self, name: str) -> Atom:
-        """What a command makes."""
+        """What a command makes: a symbol, a name, or a structure around what follows."""
         if name in _LETTERS:
             return Atom(f"<mi>{_LETTERS[name]}</mi>")
         if name in _UPRIGHT:
@@ -320,13 +320,8 @@ class _Reader:
         if name in _LIMITS:
             return self.limits(name)
         if name in {"operatorname", "operatorname*", "mathop"}:
-            words = re.sub(r"\\(?:mathrm|mathbf|operatorname|text)\b|[{}]", "", spelled := self.raw())
-            text = re.sub(r"\\[,; ]", "\u2009", words).strip()
-            if "\\mathbb" in text:
-                text = re.sub(r"\\mathbb\s*(\w)", lambda one: _table("E 𝔼 P ℙ R ℝ")[one[1]], text)
-            if "\\" in text:
-                raise self.fail(f"{spelled} is no name")
-            return self.limits(text) if name != "operatorname" else Atom(f"<mi>{escape(text)}</mi>", "function")
+            text = self.name()
+            return Atom(f"<mi>{escape(text)}</mi>", "function") if name == "operatorname" else self.limits(text)
         if name in _ALPHABETS or name in _UPRIGHT_ALPHABETS:
             outer, self.font = self.font, name
             made = self.argument()
@@ -334,40 +329,54 @@ class _Reader:
             return Atom(made)
         if name in {"text", "textrm", "mbox", "textit", "textbf"}:
             return Atom("".join(self.words(self.raw())))
+        if sized := re.fullmatch(r"(big|Big|bigg|Bigg)([lrm]?)", name):
+            return self.sized(_SIZES[sized[1]], sized[2])
+        return self.table(self.raw()) if name == "begin" else Atom(self.structure(name))
+
+    def structure(self, name: str) -> str:
+        """The element that a command makes around what follows."""
         if name in {"frac", "tfrac", "dfrac"}:
             made = f"<mfrac>{self.argument()}{self.argument()}</mfrac>"
             styles = {"tfrac": "false", "dfrac": "true"}
-            return Atom(f'<mstyle displaystyle="{styles[name]}">{made}</mstyle>' if name in styles else made)
+            return f'<mstyle displaystyle="{styles[name]}">{made}</mstyle>' if name in styles else made
         if name == "binom":
             inside = f'<mfrac linethickness="0">{self.argument()}{self.argument()}</mfrac>'
-            return Atom(f"<mrow><mo>(</mo>{inside}<mo>)</mo></mrow>")
+            return f"<mrow><mo>(</mo>{inside}<mo>)</mo></mrow>"
         if name == "sqrt":
-            return Atom(f"<msqrt>{self.argument()}</msqrt>")
+            return f"<msqrt>{self.argument()}</msqrt>"
         if name in _ACCENTS:
-            return Atom(f'<mover accent="true">{self.argument()}<mo stretchy="false">{_ACCENTS[name]}</mo></mover>')
+            return f'<mover accent="true">{self.argument()}<mo stretchy="false">{_ACCENTS[name]}</mo></mover>'
         if name in _STRETCHED:
-            return Atom(f'<mover accent="true">{self.argument()}<mo stretchy="true">{_STRETCHED[name]}</mo></mover>')
+            return f'<mover accent="true">{self.argument()}<mo stretchy="true">{_STRETCHED[name]}</mo></mover>'
         if name == "left":
             first, inside = self.delimiter(), self.row("\\right")
             self.take("\\right")
-            return Atom(_fenced(first, "".join(one.xml for one in inside), self.delimiter()))
-        if sized := re.fullmatch(r"(big|Big|bigg|Bigg)([lrm]?)", name):
-            size, text = _SIZES[sized[1]], self.delimiter()
-            kind, form = {"l": ("open", "prefix"), "r": ("close", "postfix")}.get(sized[2], ("plain", "infix"))
-            about = f'form="{form}" stretchy="true" symmetric="true" minsize="{size}em" maxsize="{size}em"'
-            return Atom(f"<mo {about}{_TIGHT}>{escape(text)}</mo>", kind)
-        if name == "begin":
-            return self.table(self.raw())
+            return _fenced(first, "".join(one.xml for one in inside), self.delimiter())
         if name == "substack":
-            rows = [_Reader(line, False) for line in re.split(r"\\\\", self.raw())]
+            rows = [_Reader(line, False) for line in self.raw().split("\\\\")]
             for one in rows:
                 one.in_script = True
             lines = "".join(f'<mtr><mtd style="padding:0">{_row(one.row())}</mtd></mtr>' for one in rows)
-            return Atom(f"<mtable>{lines}</mtable>")
+            return f"<mtable>{lines}</mtable>"
         if name in {"displaystyle", "textstyle"}:
             rest = "".join(one.xml for one in self.row("", "}", "&", "\\\\", "\\end", "\\right"))
-            return Atom(f'<mstyle displaystyle="{"true" if name == "displaystyle" else "false"}">{rest}</mstyle>')
+            return f'<mstyle displaystyle="{"true" if name == "displaystyle" else "false"}">{rest}</mstyle>'
         raise self.fail(f"\\{name} is unknown")
+
+    def name(self) -> str:
+        """The name of an operator, without commands for its letters."""
+        words = re.sub(r"\\(?:mathrm|mathbf|operatorname|text)\b|[{}]", "", spelled := self.raw())
+        text = re.sub(r"\\[,; ]", "\u2009", words).strip()
+        text = re.sub(r"\\mathbb\s*(\w)", lambda one: _table("E 𝔼 P ℙ R ℝ")[one[1]], text)
+        if "\\" in text:
+            raise self.fail(f"{spelled} is no name")
+        return text
+
+    def sized(self, size: float, side: str) -> Atom:
+        """A delimiter of a given height, which opens (l), closes (r) or stands between."""
+        kind, form = {"l": ("open", "prefix"), "r": ("close", "postfix")}.get(side, ("plain", "infix"))
+        about = f'form="{form}" stretchy="true" symmetric="true" minsize="{size}em" maxsize="{size}em"'
+        return Atom(f"<mo {about}{_TIGHT}>{escape(self.delimiter())}</mo>", kind)
 
     def limits(self, text: str) -> Atom:
         """A name that has its range below it where there is room."""

@@ -77,13 +77,6 @@ def test_a_bi_encoder_of_sentence_transformers_trains_with_a_loss_of_ours(run):
     assert found["after"] > found["before"] + 0.1
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_open_metric_learning_trains_with_a_criterion_of_ours(run):
-    pytest.importorskip("oml", reason="open-metric-learning 4.0 needs NumPy 1")
-    found = run("with_open_metric_learning", "10")
-    assert found["after"]["cmc"][1] > 2 * found["before"]["cmc"][1] > 0
-
-
 def test_plain_pytorch_trains_without_and_with_a_memory_and_leaves_a_dump(run, tmp_path, capsys):
     found = run("with_a_memory", "40")
     assert found["after"] > 3 * found["before"] > 0

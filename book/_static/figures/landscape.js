@@ -45,16 +45,17 @@ rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
     u * Math.cos(TURN) - v * Math.sin(TURN),
     -DOWN * (u * Math.sin(TURN) + v * Math.cos(TURN)) - ((z - LOW) / (HIGH - LOW)) * TALL * Math.sqrt(1 - DOWN * DOWN),
   ];
-  // What the picture fills: the outline of the surfaces for some λ, as seen.
-  const some = [LEAST, 1, MOST].flatMap((lam) =>
-    [...corners.keys()].filter((k) => !((k % side) % 4) && !(Math.floor(k / side) % 4)).map((k) => {
-      const point = [along[k % side], along[Math.floor(k / side)]];
-      return seen(...point, height(point, lam));
-    }));
-  const [left, right, top, bottom] = [0, 0, 1, 1].map((k, last) => Math[last % 2 ? "max" : "min"](...some.map((place) => place[k])));
+  // The surface fills the picture at every λ: it has one size, and its middle is in the middle.
+  const point = (k) => [along[k % side], along[Math.floor(k / side)]];
+  const some = [...corners.keys()].filter((k) => !((k % side) % 4) && !(Math.floor(k / side) % 4));
+  const ends = (values) => [Math.min(...values), Math.max(...values)];
+  const [left, right] = ends(some.map((k) => seen(...point(k), 0)[0]));
+  const extent = (rise) => ends(some.map((k) => seen(...point(k), rise(k))[1]));
+  const tallest = Math.max(...[LEAST, 1, MOST].map((lam) => extent((k) => height(point(k), lam))).map(([top, bottom]) => bottom - top));
   function projected(width, high) {
-    const size = Math.min((width - 2 * ROOM) / (right - left), (high - 2 * ROOM) / (bottom - top));
-    const [x0, y0] = [width / 2 - ((left + right) / 2) * size, high / 2 - ((top + bottom) / 2) * size];
+    const size = Math.min((width - 2 * ROOM) / (right - left), (high - 3 * ROOM) / tallest);
+    const [top, bottom] = extent((k) => heights[k]);
+    const [x0, y0] = [width / 2 - ((left + right) / 2) * size, (high + ROOM) / 2 - ((top + bottom) / 2) * size]; // the ball is above
     return (u, v, z) => {
       const [x, y] = seen(u, v, z);
       return [x0 + x * size, y0 + y * size];
@@ -68,7 +69,7 @@ rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
   });
 
   function paint(context, heights, project) {
-    const places = heights.map((z, k) => project(along[k % side], along[Math.floor(k / side)], z));
+    const places = heights.map((z, k) => project(...point(k), z));
     const unit = (2 * FAR) / CELLS;
     context.lineWidth = 0.8;
     context.lineJoin = "round";
@@ -144,7 +145,7 @@ rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
   const nearest = ({ x, y }) => {
     const far = places.map(([px, py]) => Math.hypot(px - x, py - y));
     const found = far.indexOf(Math.min(...far));
-    return [along[found % side], along[Math.floor(found / side)]];
+    return point(found);
   };
 
   const play = ui.figure({ el, model, name: "landscape", start, draw, shown: () => ({ end: trail[trail.length - 1], loss: loss(trail[trail.length - 1]) }) });

@@ -88,54 +88,63 @@ def slim(html: Path, pool: Executor) -> None:
 
 def unite(html: Path, pages: Iterable[Path]) -> None:
     """Put the stylesheets of all pages into one, without what none needs, and the scripts that all share into one."""
-    texts, static = {page: page.read_text(encoding="utf-8") for page in pages}, html / "_static"
-
-    def found(pattern: re.Pattern[str], page: Path) -> list[Path]:
-        return [Path(os.path.normpath(page.parent / unquote(one))) for one in pattern.findall(texts[page])]
-
-    for page, text in texts.items():
-        needless = REPLACED | {name for name, needs in ONLY_WITH.items() if not needs.search(text)}
-        kept = _SCRIPT.sub(lambda one: "" if Path(one[1]).name in needless else one[0], _IDLE.sub("", text))  # noqa: B023
-        texts[page] = _THEME.sub(lambda _: _DAY_OR_NIGHT, kept)
-    scripts = {page: found(_SCRIPT, page) for page in texts if _SCRIPT.search(texts[page])}
-    shared = [one for one in next(iter(scripts.values())) if all(one in listed for listed in scripts.values())]
-    sheets: list[Path] = []
-    for page in texts:
-        at = 0
-        for sheet in found(_SHEET, page):
-            if sheet not in sheets:
-                sheets.insert(at, sheet)
-            at = sheets.index(sheet) + 1
-    read = [one for one in static.rglob("*.js") if one.name not in REPLACED and one.stat().st_size < 200_000]
-    said = [one.read_text(encoding="utf-8") for one in read if one.name != "excerpts.js"]
-    style = stylesheet.without_the_unused(
-        (stylesheet.relocated(one, static) for one in sheets),
-        stylesheet.names(texts.values(), said),
-        [*said, *texts.values()],
-    )
-    (static / "site.css").write_text(style, encoding="utf-8")
-    script = "\n".join(play.thin(one) for one in shared)
-    (static / "site.js").write_text(script, encoding="utf-8")
+    static = html / "_static"
+    texts = {page: without_idle_scripts(page.read_text(encoding="utf-8")) for page in pages}
+    sheets = in_order(linked(_SHEET, page, text) for page, text in texts.items())
+    scripts = [found for page, text in texts.items() if (found := linked(_SCRIPT, page, text))]
+    shared = [one for one in scripts[0] if all(one in listed for listed in scripts)]
+    (static / "site.css").write_text(one_stylesheet(sheets, static, list(texts.values())), encoding="utf-8")
+    (static / "site.js").write_text("\n".join(play.thin(one) for one in shared), encoding="utf-8")
     version = {name: sha256((static / name).read_bytes()).hexdigest()[:8] for name in ("site.css", "site.js")}
     for page, text in texts.items():
         to = os.path.relpath(static, page.parent).replace(os.sep, "/")
         more = ["1em 'Source Serif 4 Greek'"] + ["1em 'STIX Two Math'"] * ("<math" in text)
         letters = _LETTERS.replace("FONTS", json.dumps(_TEXT + more))
-        links = {
-            _SHEET: f'<link rel="stylesheet" href="{to}/site.css?v={version["site.css"]}">\n{letters}',
-            _SCRIPT: f'<script defer src="{to}/site.js?v={version["site.js"]}"></script>\n',
-        }
-        for pattern, link in links.items():
-            merged = set(sheets if pattern is _SHEET else shared)
-            waiting = [link]
+        style = f'<link rel="stylesheet" href="{to}/site.css?v={version["site.css"]}">\n{letters}'
+        script = f'<script defer src="{to}/site.js?v={version["site.js"]}"></script>\n'
+        text = replaced(_SHEET, page, text, sheets, style)
+        page.write_text(replaced(_SCRIPT, page, text, shared, script), encoding="utf-8")
 
-            def put(one: re.Match[str]) -> str:
-                """The first that was merged gives its place to the one that stands for all."""
-                path = Path(os.path.normpath(page.parent / unquote(one[1])))  # noqa: B023
-                return (waiting.pop() if waiting else "") if path in merged else one[0]  # noqa: B023
 
-            text = pattern.sub(put, text)
-        page.write_text(text, encoding="utf-8")
+def without_idle_scripts(text: str) -> str:
+    """A page without the scripts that do nothing on it, and with a short one that says whether it is day or night."""
+    needless = REPLACED | {name for name, needs in ONLY_WITH.items() if not needs.search(text)}
+    kept = _SCRIPT.sub(lambda one: "" if Path(one[1]).name in needless else one[0], _IDLE.sub("", text))
+    return _THEME.sub(lambda _: _DAY_OR_NIGHT, kept)
+
+
+def linked(pattern: re.Pattern[str], page: Path, text: str) -> list[Path]:
+    """The stylesheets or scripts that a page fetches."""
+    return [Path(os.path.normpath(page.parent / unquote(one))) for one in pattern.findall(text)]
+
+
+def in_order(lists: Iterable[list[Path]]) -> list[Path]:
+    """All files of these lists once, each behind those that a list has before it."""
+    found: list[Path] = []
+    for listed in lists:
+        at = 0
+        for one in listed:
+            if one not in found:
+                found.insert(at, one)
+            at = found.index(one) + 1
+    return found
+
+
+def one_stylesheet(sheets: Iterable[Path], static: Path, pages: list[str]) -> str:
+    """One stylesheet with the rules that a page or a script needs."""
+    read = [one for one in static.rglob("*.js") if one.name not in REPLACED and one.stat().st_size < 200_000]
+    scripts = [one.read_text(encoding="utf-8") for one in read if one.name != "excerpts.js"]
+    return stylesheet.without_the_unused(
+        (stylesheet.relocated(one, static) for one in sheets), stylesheet.names(pages, scripts), [*scripts, *pages]
+    )
+
+
+def replaced(pattern: re.Pattern[str], page: Path, text: str, files: list[Path], link: str) -> str:
+    """A page in which the first of these files gives its place to one link, and the others are gone."""
+    found = [one for one in pattern.finditer(text) if linked(pattern, page, one[0])[0] in files]
+    for number, one in reversed(list(enumerate(found))):
+        text = text[: one.start()] + (link if number == 0 else "") + text[one.end() :]
+    return text
 
 
 def slim_page(page: Path, *, root: Path, icons: str, lighter: frozenset[str], minutes: Mapping[str, int]) -> None:

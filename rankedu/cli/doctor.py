@@ -72,7 +72,7 @@ def table(findings: list[Finding]) -> str:
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
 ) -> None:
-    """Report versions, processor and GPU, in a checkout also fonts and browser, and how to fix what is missing."""
+    """Report versions, processor, GPU, fonts and browser, and say how to fix what is missing."""
     findings = [finding for check in CHECKS for finding in check()]
     print(json.dumps([vars(finding) for finding in findings], indent=1) if as_json else table(findings))
     raise typer.Exit(code=int(any(finding.essential and not finding.ok for finding in findings)))

@@ -35,7 +35,10 @@ def evaluate(
     ] = None,
     columns: Annotated[str | None, typer.Option(metavar="A,B", help="Columns of a .csv, by name or number.")] = None,
     header: Annotated[
-        bool, typer.Option("--header", help="The first row of a .csv is a head, even if it looks like labels.")
+        bool,
+        typer.Option(
+            "--header", help="Read the first row of a .csv as names of columns, even if it looks like labels."
+        ),
     ] = False,
     alpha: Annotated[float, typer.Option(help="Exponent of the relevance, for h-ap.")] = 1.0,
     monotone: Annotated[

@@ -112,9 +112,12 @@ def add_buttons(app: Any, page: str, template: str, context: dict[str, Any], doc
         for name, url in shown["launch"].items()
     ]
     taken = [_button(name, tooltip, "fa-file", context["pathto"](path, 1)) for name, path in shown["downloads"].items()]
+    if taken:
+        paper = {"type": "javascript", "javascript": "window.print()", "icon": "fa-solid fa-print"}
+        taken.append({**paper, "text": "Print, or save as PDF", "tooltip": "With all folds open"})
     for buttons, words, icon, label in (
         (launch, "Launch this page", "fa-solid fa-rocket", "launch-buttons"),
-        (taken, "Notebooks of this page", "fa-solid fa-download", "download-buttons"),
+        (taken, "Download or print this page", "fa-solid fa-download", "download-buttons"),
     ):
         group = {"type": "group", "tooltip": words, "icon": icon, "buttons": buttons, "label": label}
         context["header_buttons"] += [group] if buttons else []

@@ -304,6 +304,7 @@ def test_a_chapter_offers_its_notebook_and_its_exercises(reader):
     page = reader("chapters/02_blackbox_differentiation.html")
     links = page.locator(".about-page a[download]")
     assert links.all_inner_texts() == ["Notebook", "Exercises"]
-    page.get_by_role("button", name="Notebooks of this page").click()
-    expect(page.locator(".article-header-buttons .dropdown-item:visible")).to_have_text(["Notebook", "Exercises"])
+    page.get_by_role("button", name="Download or print this page").click()
+    offered = page.locator(".article-header-buttons .dropdown-item:visible")
+    expect(offered).to_have_text(["Notebook", "Exercises", "Print, or save as PDF"])
     assert not reader("glossary.html").locator(".about-page a[download]").count()

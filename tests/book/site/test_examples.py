@@ -197,7 +197,7 @@ def test_the_tables_of_first_losses_are_those_of_their_record_and_support_the_ad
         assert not any(above(one, advised) == "▼" for one in of)
     rows = table_of("gradient of the parameters, off by %")
     assert rows == {name: [f"{100 * share:.0f}" for share in row] for name, row in FIRST["16 bits"].items()}
-    assert f"For tonight, `OnEmbeddings({advised[1:-1]})`" in (pairs.ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"begin with `OnEmbeddings({advised[1:-1]})`" in (pairs.ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_what_the_page_says_to_write_instead_can_be_written():

@@ -147,7 +147,7 @@ def fan_and_section() -> Figure:
         fan.add_patch(Wedge((0, 0), 2.6, angle - 30, angle + 30, facecolor=tints[number % 2], edgecolor="none"))
         wall = np.radians(angle - 30)
         fan.plot([0, 2.6 * np.cos(wall)], [0, 2.6 * np.sin(wall)], color=style.BLACK, linewidth=1.2)
-        style.write(fan, *(1.55 * middle), " ".join(map(str, ranks)), weight="bold")
+        style.write(fan, 1.55 * middle[0], 1.55 * middle[1], " ".join(map(str, ranks)), weight="bold")
     start = 1.3 * np.array([np.cos(np.radians(12)), np.sin(np.radians(12))])
     for scale in (0.45, 1.0, 1.55):
         fan.plot(*(scale * start), marker="o", color=style.BLACK, markersize=6)

@@ -98,16 +98,12 @@ def gradient_bars() -> Figure:
 
 def _landscapes(axes: Any, lams: Any, titles: Any, seed: int, size: int = 520) -> list[dict[str, float]]:
     """Draw the staircase (None) or an interpolation on each of the axes, all on one vertical scale."""
-    seen = view(size, seed=seed)
-    heights = [
-        seen.staircase if lam is None else interpolated_landscape(seen.section, seen.coefficients, lam) for lam in lams
-    ]
+    seen, coarse = view(size, seed=seed), random_section(seed=seed, extent=EXTENT, resolution=60)
+    section, c = seen.section, seen.coefficients
+    heights = [seen.staircase if lam is None else interpolated_landscape(section, c, lam) for lam in lams]
     draw_blocks(list(np.ravel(axes)), seen, heights, titles)
-    coarse = random_section(seed=seed, extent=EXTENT, resolution=60)
     surfaces = []
-    for lam, height in zip(lams, heights, strict=True):
-        shown = height[seen.inside]
-        flat = 1.0 if lam is None else (section_gradient(coarse, seen.coefficients, lam) == 0).all(-1).mean()
-        low, high = shown.min(), shown.max()
-        surfaces.append({"low": low, "high": high, "range": high - low, "flat": float(flat)})
+    for lam, (low, high) in zip(lams, map(seen.ends, heights), strict=True):
+        flat = 1.0 if lam is None else float((section_gradient(coarse, c, lam) == 0).all(-1).mean())
+        surfaces.append({"low": low, "high": high, "range": high - low, "flat": flat})
     return surfaces

@@ -85,8 +85,7 @@ def _landscapes(axes: Sequence[Any], bins: Sequence[int], titles: Sequence[str],
     seen = view(size)
     heights = [surface(seen, HistogramRanker(count, study.SCORE_RANGE)) for count in bins]
     draw_blocks(axes, seen, heights, titles)
-    shown = [height[seen.inside] for height in heights]
-    return [f"heights from {height.min():.0f} to {height.max():.0f}" for height in shown]
+    return ["heights from {:.0f} to {:.0f}".format(*seen.ends(height)) for height in heights]
 
 
 def distance_from_ap(bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1280, 5120, 20480)) -> Figure:

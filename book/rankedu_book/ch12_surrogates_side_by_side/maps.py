@@ -16,7 +16,7 @@ def two_smoothings(scores: tuple[float, float, float] = (0.5, 0.42, 0.1)) -> Fig
     for axis in (left, right):
         axis.fill(*HEXAGON.T, facecolor="#EEF2F6", edgecolor=style.BLACK, linewidth=1.2)
         for corner, ranks in zip(HEXAGON, HEXAGON_RANKS, strict=True):
-            style.write(axis, *(1.3 * corner), " ".join(map(str, ranks)))
+            style.write(axis, 1.3 * corner[0], 1.3 * corner[1], " ".join(map(str, ranks)))
         style.bare(axis, xlim=(-2.35, 2.35), ylim=(-2.1, 2.3), aspect="equal")
     y, marked = np.array(scores), (0.6, 0.18, 0.12, 0.06)
     path = plane(np.array([_project(y, strength) for strength in np.geomspace(30, 0.02, 400)]))

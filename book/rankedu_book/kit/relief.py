@@ -35,6 +35,10 @@ class View(NamedTuple):
     inside: npt.NDArray[np.bool_]  # which of its points lie in the square
     staircase: Array  # the loss itself
 
+    def ends(self, height: Array) -> tuple[float, float]:
+        """The least and the largest height in the square."""
+        return float(height[self.inside].min()), float(height[self.inside].max())
+
 
 def view(size: int = 520, *, seed: int = SEED, extent: float = EXTENT) -> View:
     """Turn the section towards the viewer; ``size`` points along each side."""
@@ -59,10 +63,9 @@ def surface(seen: View, ranker: Callable[[Tensor], Tensor]) -> Array:
 
 def draw_blocks(axes: Sequence[Any], seen: View, heights: Sequence[Array], titles: Sequence[str]) -> None:
     """Draw height fields as blocks, all on the vertical scale of the staircase; the staircase itself with its walls."""
-    span, blocks = np.ptp(seen.staircase[seen.inside]), []
+    span, blocks = np.subtract(*seen.ends(seen.staircase)[::-1]), []
     for height in heights:
-        shown = height[seen.inside]
-        bottom = (shown.min() + shown.max() - span) / 2
+        bottom = (sum(seen.ends(height)) - span) / 2
         stepped = height is seen.staircase
         blocks.append(relief((height - bottom) / span, seen.inside, seen.section.extent, stepped=stepped))
     painted = np.flatnonzero((np.stack(blocks) < 1).any(axis=(0, 2, 3)))

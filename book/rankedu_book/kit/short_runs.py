@@ -81,20 +81,24 @@ def fresh() -> ConvNet:
     return ConvNet(DIM, channels=CHANNELS)
 
 
+def _trained(net: ConvNet, data: Pictures, test: Pictures, loss: nn.Module, steps: int, **settings: Any) -> Tensor:
+    """Train a network further, and embed the test pictures."""
+    train(net, data, loss, steps=steps, **SETTINGS | settings)
+    return embed(net, test.images, strength=0)
+
+
 @functools.cache
 def characters(steps: int = STEPS) -> ShortRuns:
     """Trained to tell characters apart: from a random start, by RaMBO, by Smooth-AP and by HAPPIER without proxies."""
     data, test = marked_letters("train"), soiled(marked_letters("test"))
-    found = {"start": embed(fresh(), test.images, strength=0)}
-    losses: dict[str, nn.Module] = {
-        "RaMBO": OnEmbeddings(RecallLoss(BlackboxRanker(lam=4.0), margin=0.05)),
-        "Smooth-AP": OnEmbeddings(SmoothAPLoss(0.01)),
-        "HAPPIER, λ = 0": HAPPIERLoss(len(data.names[-1]), DIM, weight=0.0, monotone=True),
+    rambo = OnEmbeddings(RecallLoss(BlackboxRanker(lam=4.0), margin=0.05))
+    happier = HAPPIERLoss(len(data.names[-1]), DIM, weight=0.0, monotone=True)
+    found = {
+        "start": embed(fresh(), test.images, strength=0),
+        "RaMBO": _trained(fresh(), data, test, rambo, steps),
+        "Smooth-AP": _trained(fresh(), data, test, OnEmbeddings(SmoothAPLoss(0.01)), steps),
+        "HAPPIER, λ = 0": _trained(fresh(), data, test, happier, steps, paths=True),
     }
-    for name, loss in losses.items():
-        net = fresh()
-        train(net, data, loss, steps=steps, paths=isinstance(loss, HAPPIERLoss), **SETTINGS)
-        found[name] = embed(net, test.images, strength=0)
     return ShortRuns(test, found)
 
 
@@ -106,9 +110,7 @@ def letters(steps: int = STEPS // 2) -> ShortRuns:
     found = {"start": embed(fresh(), test.images, strength=0)}
     baselines = {"softmax": ClusterLoss(n_classes, DIM), "proxies": baseline("proxy_nca_pp", n_classes, DIM)}
     for name, loss in baselines.items():
-        net = fresh()
-        train(net, data, loss, steps=steps, **SETTINGS)
-        found[name] = embed(net, test.images, strength=0)
-        train(net, data, OnEmbeddings(SmoothAPLoss(0.01)), steps=steps, **{**SETTINGS, "seed": 1})
-        found[f"{name} + Smooth-AP"] = embed(net, test.images, strength=0)
+        net, appended = fresh(), OnEmbeddings(SmoothAPLoss(0.01))
+        found[name] = _trained(net, data, test, loss, steps)
+        found[f"{name} + Smooth-AP"] = _trained(net, data, test, appended, steps, seed=1)
     return ShortRuns(test, found)

@@ -1,7 +1,7 @@
 """One look for every figure: colour-blind safe, legible at 600 pixels, described in words."""
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import cycle
 from typing import Any
 
@@ -13,8 +13,6 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import NullLocator
 from PIL import Image
-
-from rankedu_book.kit.timing import fitted_exponent
 
 #: The hues, by day on white and by night on dark. Any two are told apart with the three common deficiencies of colour
 #: vision, too. Amber and sky are for marks; as words they would be too pale on white.
@@ -140,21 +138,6 @@ def xticks(axes: Axes, values: Iterable[float], text: str = "{:g}") -> None:
     places = list(values)
     axes.set_xticks(places, [text.format(place) for place in places])
     axes.xaxis.set_minor_locator(NullLocator())
-
-
-def draw_scaling(
-    axes: Axes, seconds: Mapping[str, dict[int, float]], label: str = "{name}: $n^{{{exponent:.2f}}}$"
-) -> list[str]:
-    """Draw seconds against list length on logarithmic axes with fitted exponents; returns these in words."""
-    facts = []
-    colours = cycle((BLUE, SKY, PURPLE, RED, GREEN, BLACK, ORANGE, GREY))
-    for (name, times), marker, colour in zip(seconds.items(), cycle("osD^vP*X"), colours, strict=False):
-        exponent, margin = fitted_exponent(times)
-        shown = label.format(name=name, exponent=exponent)
-        axes.loglog(list(times), list(times.values()), marker + "-", color=colour, label=shown)
-        facts.append(f"{name}: exponent {exponent:.2f} ± {margin:.2f} over {min(times)} to {max(times)} items")
-    axes.set(xlabel="items in the list", ylabel="seconds, forward + backward")
-    return facts
 
 
 def listed(values: Iterable[Any], form: str = "{}", between: str = ", ") -> str:

@@ -1,12 +1,11 @@
 import pytest
 import torch
-from tools.notebooks import pairs
 
 from rankedu.metrics import average_precision
 from rankedu_book.kit import style
 from rankedu_book.kit.pictures import IRRELEVANT, RELEVANT
 from rankedu_book.lab_retrieval.figures import before_and_after
-from rankedu_book.lab_retrieval.study import LIMIT, check, choose_queries, pr_curve, ranked, values, who_asks
+from rankedu_book.lab_retrieval.study import check, choose_queries, pr_curve, ranked, values, who_asks
 
 
 def scene(n_classes=6, per_class=4, noise=0.3):
@@ -58,8 +57,6 @@ def test_queries_ask_the_gallery_where_it_is_apart():
     paths = torch.zeros(10, 1, dtype=torch.int64)
     assert who_asks(paths, gallery).tolist() == [0, 1, 2, 3]
     assert who_asks(paths, None, limit=2).tolist() == [0, 9]
-    front = (pairs.ROOT / "book" / "index.md").read_text(encoding="utf-8")
-    assert f"Of {LIMIT} queries, they are the one that gained most" in front
 
 
 def test_before_and_after_marks_what_is_right():

@@ -168,6 +168,13 @@ def test_the_table_has_a_row_a_level_and_one_for_all(folder):
     assert "note: 1 at level 2 of 7 queries have no relevant item" in done.stderr
     assert "y.csv: the 2 columns were taken for levels from root to leaf" in done.stderr
     assert "no query has a relevant item" not in evaluate("x.npy y.csv --metrics h-ap").stderr
+    save("named.csv", [["manufacturer", "model"], *WORDS])
+    assert len({len(line) for line in evaluate("x.npy named.csv").stdout.splitlines()}) == 1  # the columns are aligned
+
+
+def test_auto_is_a_gpu_if_there_is_one(folder):
+    first = "cuda:0" if torch.cuda.is_available() else "cpu"
+    assert [report(f"x.npy y.csv --device {name}")["device"] for name in ("auto", "cpu")] == [first, "cpu"]
 
 
 def faiss_index(x):

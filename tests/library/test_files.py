@@ -157,6 +157,7 @@ def test_the_index_of_a_pandas_table_is_left_out_and_so_are_the_commas(tmp_path)
         assert same(numbers, "abab") and names == ["label"] and "the first column numbers the rows" in said[0]
         numbers, names, said = found(tmp_path / "y.csv", text.replace(",", ";"), 4)
         assert same(numbers, "abab") and names == ["label"] and "separated by ';'" in said[0]
+    assert same(found(tmp_path / "y.csv", "index\n3\n1\n2\n0", 4)[0], "abcd")  # a single column is never left out
 
 
 def test_spellings_of_one_class_are_said_within_a_file_and_refused_between_two(tmp_path):

@@ -63,12 +63,12 @@ def main() -> int:
     parser.add_argument("--timeout", type=int, default=36_000, help="seconds that a cell may take")
     asked = parser.parse_args()
     folder = asked.out.resolve() / f"{asked.lab}-{asked.preset}"
-    os.environ[RESULT_FOLDER] = str(folder)  # the kernel has it, too
     try:
         pick_device(asked.device)
         run = plan(asked.lab, preset=asked.preset)
         device = {"device": asked.device} if "device" in run.parameters else {"devices": [asked.device]}
         folder.mkdir(parents=True, exist_ok=True)
+        os.environ[RESULT_FOLDER] = str(folder)  # the kernel has it, too
         papermill.execute_notebook(
             str(run.source),
             f"{folder}.ipynb",

@@ -87,6 +87,16 @@ def match_detections(
     of scores go by position: first the image, then the place. O(N log N + pairs), N detections, and pairs of a
     detection and a truth in the same image and class. Explained in chapter 16.
     Source: RaMBO Sec. 5.2.
+
+    Examples
+    --------
+    Two truths side by side, and two detections that both overlap the left one most:
+
+    >>> truths = [{"boxes": torch.tensor([[0, 0, 10, 10], [2, 0, 12, 10]]), "labels": torch.tensor([1, 1])}]
+    >>> boxes = torch.tensor([[0, 0, 10, 10], [0.5, 0, 10.5, 10]])
+    >>> found = [{"boxes": boxes, "labels": torch.tensor([1, 1]), "scores": torch.tensor([0.9, 0.8])}]
+    >>> match_detections(found, truths, n_classes=1).hits
+    tensor([ True, False])
     """
     check_count(n_classes, "n_classes", hint="without the background")
     check_number(iou, "iou", above=0, most=1, hint="0.5 for AP50")

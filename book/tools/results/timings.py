@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import jupytext
+from tabulate import tabulate
 
 from rankedu_lab.experiments.speed.timing import processor
 from rankedu_lab.runs.results import write_json
@@ -41,17 +42,18 @@ def kept() -> dict[str, Any]:
 
 def table() -> str:
     """Return the table of the page: minutes to read, as each chapter states, and measured seconds to run."""
-    lines = ["| page | to read | to run |", "|---|--:|--:|"]
-    minutes, seconds, known = 0, 0.0, kept()
+    rows, minutes, seconds, known = [], 0, 0.0, kept()
     for text in pairs.pages():
         page = pairs.address(text)
         read = int(jupytext.read(text).metadata.get("rankedu", {}).get("read", 0))
         run = known["rows"].get(page, {}).get("processor", 0)
-        cells = f"{read} min" if read else "", f"{run:.0f} s" if run else "not measured"
-        lines.append(f"| {{doc}}`{page.removesuffix('.html')}` | {' | '.join(cells)} |")
+        name = f"{{doc}}`{page.removesuffix('.html')}`"
+        rows.append((name, f"{read} min" if read else "", f"{run:.0f} s" if run else "not measured"))
         minutes, seconds = minutes + read, seconds + run
-    lines.append(f"| all | {minutes / 60:.1f} h | {seconds / 60:.1f} min |")
-    return "\n".join([*lines, f"\nMeasured on: {known['machine']}. {known['versions']}.", ""])
+    rows.append(("all", f"{minutes / 60:.1f} h", f"{seconds / 60:.1f} min"))
+    heads, align = ["page", "to read", "to run"], (None, "right", "right")
+    made = tabulate(rows, heads, tablefmt="pipe", disable_numparse=True, colalign=align)
+    return f"{made}\n\nMeasured on: {known['machine']}. {known['versions']}.\n"
 
 
 def main() -> None:

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from tabulate import tabulate
+
 from rankedu_book.ch12_surrogates_side_by_side.figures import every_landscape
 from rankedu_book.kit import style
 from rankedu_book.kit.known_rankers import PROMISES, RANKERS
@@ -40,15 +42,16 @@ def picture() -> str:
 
 def rankers() -> str:
     """Return a table of all rankers with their usual strengths and the promises that they do not keep."""
-    lines = ["| ranker | usual strength | does not keep |", "|---|---|---|"]
+    rows = []
     for name, known in RANKERS.items():
         turned = known.strength.label(known.strength.usual) if known.strength else "—"
         broken = "; ".join(f"*{promise}*: {why}" for promise, why in known.breaks.items())
         package = known.ranker.__module__.rpartition(".")[0]
         link = f"{{py:class}}`~{package}.{known.ranker.__name__}`"
-        lines.append(f"| {name}: {link} | {turned} | {broken or '—'} |")
+        rows.append((f"{name}: {link}", turned, broken or "—"))
     kept = "\n".join(f"* *{promise}*: {what}" for promise, what in PROMISES.items())
-    return f"{kept}\n\n" + "\n".join(lines) + "\n"
+    heads = ["ranker", "usual strength", "does not keep"]
+    return f"{kept}\n\n{tabulate(rows, heads, tablefmt='github', disable_numparse=True)}\n"
 
 
 def write(folder: Path) -> None:

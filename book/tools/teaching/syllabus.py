@@ -6,6 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 import yaml
+from tabulate import tabulate
 
 from rankedu_book.figures import FIGURES
 from tools.site import labels
@@ -40,7 +41,7 @@ def twelve() -> list[Meeting]:
 
 def table(meetings: Iterable[Meeting]) -> str:
     """Return a table with a row per meeting."""
-    lines = ["| meeting | to read before it | with everybody | to hand in |", "|---|---|---|---|"]
+    rows = []
     for number, one in enumerate(meetings, 1):
         read = "; ".join(
             f"{{ref}}`{chapters()[n].number} {chapters()[n].title} <ch-{n:02d}>`, {chapters()[n].read} min"
@@ -50,8 +51,8 @@ def table(meetings: Iterable[Meeting]) -> str:
         read += f"; {tries} to try: in all {sum(chapters()[n].read for n in one.chapters) + TRYING * tries} min"
         moved = " ".join(pictures()[n] for n in one.chapters if n in pictures())
         handed = "; ".join(f"{{ref}}`{labels.labels()[label].title} <{label}>`" for label in one.exercises)
-        lines.append(f"| {number}. {one.title} | {read} | {moved} | {handed} |")
-    return "\n".join(lines) + "\n"
+        rows.append((f"{number}. {one.title}", read, moved, handed))
+    return tabulate(rows, ["meeting", "to read before it", "with everybody", "to hand in"], tablefmt="github") + "\n"
 
 
 @cache

@@ -35,8 +35,7 @@ SPLITS, FACTORS, STEPS, ENOUGH = 16, ("1", "0.3333", "3"), (0, 250, 1000, 2500),
 ASKED = SPLITS * (len(BASELINES) + len(METHODS) * len(FACTORS))
 COLUMNS = {"R@1": "recall@1", "mAP@R": "map@r"}  #: of a metric in their table
 DELTA = {"R@1": 1.0, "mAP@R": 0.5}  #: differences matter from here on
-#: What is compared at the last step: the first method minus the second.
-GROUPS = {
+GROUPS = {  #: what is compared at the last step: the first method minus the second
     "minus the recall loss (log)": [(method, LOG) for method in EIGHT[1:]],
     "normalised softmax minus this loss": [(SOFTMAX, method) for method in EIGHT[:-1]],
     "asked afterwards: softmax of 500 steps minus this loss": [(NINTH, method) for method in EIGHT],
@@ -171,6 +170,7 @@ class Long:
     complete: int  #: splits that have all eight methods at all rates
     splits: list[int]  #: that the result is computed from
     tuned: bool  #: whether the rate was chosen on `val` among three
+    largest: int  #: how often the largest rate was chosen
     values: dict[str, dict[str, npt.NDArray[np.float64]]]
 
     def at(self, method: str, metric: str = "R@1") -> float:
@@ -186,7 +186,7 @@ class Long:
         return {pair: student(values, metric, levels[pair]) for pair, values in both.items()}
 
 
-def long_runs(folder: Path = RECORDS) -> Long:
+def long_runs(folder: Path = RECORDS, tuned: bool | None = None) -> Long:
     """Read the long runs: splits that have all rates if there are four, else those that have the rate found."""
     runs: dict[tuple[int, str, str], dict[int, dict[str, str]]] = defaultdict(dict)
     for row in read("long", folder):
@@ -203,7 +203,7 @@ def long_runs(folder: Path = RECORDS) -> Long:
         return max(ended, key=lambda run: float(run[STEPS[-1]]["val map@r"]), default={})
 
     complete = done(FACTORS)
-    tuned = len(complete) >= ENOUGH
+    tuned = len(complete) >= ENOUGH if tuned is None else tuned
     factors = FACTORS if tuned else FACTORS[:1]
     splits = complete if tuned else done(factors)
     values: dict[str, dict[str, Any]] = {metric: {} for metric in COLUMNS}
@@ -212,7 +212,8 @@ def long_runs(folder: Path = RECORDS) -> Long:
         for metric, name in COLUMNS.items():
             points = [[100 * float(run[n][f"test {name}"]) if n in run else np.nan for n in STEPS] for run in best]
             values[metric][method] = np.array(points)
-    return Long(len(runs), len(complete), splits, tuned, values)
+    largest = sum(chosen(s, method).get(0, {}).get("factor") == FACTORS[-1] for s in splits for method in METHODS)
+    return Long(len(runs), len(complete), splits, tuned, largest, values)
 
 
 def main() -> None:

@@ -27,6 +27,7 @@ def blocks(folder: Path) -> dict[str, str]:
         "claims_curves": shown + head("claims_caption", found, long),
         **{name: head(name, found, long) for name in ("claims_head", "claims_front")},
         "claims_long": "\n".join(trained(long, metric) for metric in claims.COLUMNS),
+        "claims_found": head("claims_found", found, claims.long_runs(tuned=False)),
         "claims_table": table(found, ours=False),
         "claims_questions": table(found, ours=True),
         "claims_reached": reached(long),
@@ -52,10 +53,8 @@ def curves(long: Long) -> Any:
         axis.set(xlabel="step", ylabel=f"{metric}, test characters (points)", xticks=STEPS[1:], ylim=(0, None))
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
     ends = "; ".join(f"{LABELS[method]} {long.at(method):.1f}" for method in (*METHODS, *BASELINES))
-    return style.describe(
-        figure,
-        f"Learning curves of nine losses over 2,500 steps, R@1 left and mAP@R right. Mean R@1 at the end: {ends}.",
-    )
+    text = f"Learning curves of nine losses over 2,500 steps, R@1 left and mAP@R right. Mean R@1 at the end: {ends}."
+    return style.describe(figure, text)
 
 
 def reach(settings: str, metric: str) -> dict[str, Any]:
@@ -66,11 +65,9 @@ def reach(settings: str, metric: str) -> dict[str, Any]:
 
 def compared(answers: Mapping[tuple[str, str], Result]) -> str:
     """List the losses by the answers about them."""
-    said = []
-    for answer in claims.ORDER:
-        if names := [NAMES[method] for (method, _), one in answers.items() if one.answer == answer]:
-            said.append(f"*{answer}* for {' and '.join(filter(None, (', '.join(names[:-1]), names[-1])))}")
-    return "; ".join(said)
+    named = {a: [NAMES[method] for (method, _), one in answers.items() if one.answer == a] for a in claims.ORDER}
+    listed = {answer: " and ".join(filter(None, (", ".join(of[:-1]), *of[-1:]))) for answer, of in named.items()}
+    return "; ".join(f"*{answer}* for {names}" for answer, names in listed.items() if names)
 
 
 def head(name: str, found: Mapping[str, Sequence[Result]], long: Long) -> str:
@@ -80,18 +77,12 @@ def head(name: str, found: Mapping[str, Sequence[Result]], long: Long) -> str:
     leader = max(claims.EIGHT, key=long.at)
     numbers: dict[str, Any] = {method: long.at(method) for method in (LOG, *BASELINES)}
     numbers |= {f"of_{n}": np.mean([float(row["mAP"]) for row in batches if row["batch"] == n]) for n in ("32", "all")}
-    numbers |= {
-        "splits": len(long.splits),
-        "complete": long.complete,
-        "rates": "three learning rates" if long.tuned else "one learning rate",
-        "made": f"{long.made} of {claims.ASKED}",
-        "margin": of["margin-is-essential, from a start, R@1"],
-        "fast_ap": of["recall-above-fastap, R@1"],
-        "happier": of["happier-above-fine, H-AP"],
-        "leader": NAMES[leader],
-        "highest": long.at(leader),
-        "compared": compared(long.answers("R@1", LOSSES)),
-    }
+    numbers |= {"margin": of["margin-is-essential, from a start, R@1"], "fast_ap": of["recall-above-fastap, R@1"]}
+    numbers |= {"happier": of["happier-above-fine, H-AP"], "leader": NAMES[leader], "highest": long.at(leader)}
+    numbers |= {"splits": len(long.splits), "complete": long.complete, "made": f"{long.made} of {claims.ASKED}"}
+    numbers["rates"] = "three learning rates" if long.tuned else "one learning rate"
+    numbers["largest"] = f"{long.largest} of {len(long.splits) * len(METHODS)}"
+    numbers["compared"] = compared(long.answers("R@1", LOSSES))
     return (DATA / f"{name}.md").read_text(encoding="utf-8").format(**numbers)
 
 
@@ -152,8 +143,7 @@ def _right(rows: Sequence[Mapping[str, object]]) -> str:
 
 def rules() -> str:
     """Return every claim with the paper's words, its measurement, and our rules as they were committed."""
-    names = ("claims", "deals", "since")
-    files = [yaml.safe_load((claims.RECORDS / f"{name}.yaml").read_text(encoding="utf-8")) for name in names]
+    files = [yaml.safe_load((claims.RECORDS / f"{name}.yaml").read_bytes()) for name in ("claims", "deals", "since")]
     experiments = {one["id"]: f"{one['experiment'].capitalize()}. **Rule.** {one['rule']}" for one in files[0]}
     again = [(name, of) for file in files[1:] for family in file["families"].values() for name, of in family.items()]
     lines = []

@@ -14,8 +14,8 @@ from rankedu_book.kit.solvers import assignment, shortest_path
 
 
 def three_solvers() -> Figure:
-    """Three solvers, the costs that they read and the solutions that they return."""
-    made, (left, middle, right) = style.figure(1, 3, width=7.6, height=3.1)
+    """Draw three solvers, the costs that they read and the solutions that they return."""
+    figure, (left, middle, right) = style.figure(1, 3, width=7.6, height=3.1)
     scores = np.array([0.5, 0.9, 0.1, 0.7, 0.3])
     bars = left.barh(range(5), scores, color=style.SKY, height=0.7)
     ranks = ranks_of(scores)
@@ -33,7 +33,7 @@ def three_solvers() -> Figure:
             axes.plot(column, row, "o", ms=15, mfc="none", mec=style.RED, mew=2.5)
         axes.set(title=title, xticks=[], yticks=[], xlabel="y: costs, s: chosen cells")
     return style.describe(
-        made,
+        figure,
         f"""Three solvers. Ranking: five bars with scores {", ".join(f"{value:g}" for value in scores)}, which get the
         ranks {", ".join(f"{value:.0f}" for value in ranks)}. Shortest path: a 5 × 5 grid of costs and the
         {int(path.sum())} cells of its cheapest path from the top left to the bottom right. Assignment: a 4 × 4 matrix
@@ -42,7 +42,7 @@ def three_solvers() -> Figure:
 
 
 def lower_envelope() -> Figure:
-    """Six lines, one for each ranking of three items; their lower envelope; and its slope."""
+    """Draw six lines, one for each ranking of three items; their lower envelope; and its slope."""
     origin, direction = np.array([-0.8, 0.6, 0.2]), np.array([1.0, 0.0, -1.0])
     rankings = np.array([*permutations((1.0, 2.0, 3.0))])
     t = np.linspace(-1.0, 2.0, 601)
@@ -50,7 +50,7 @@ def lower_envelope() -> Figure:
     least = lines.min(axis=1)
     slopes = (rankings @ direction)[lines.argmin(axis=1)]
     jumps = np.flatnonzero(np.diff(slopes))
-    made, (top, bottom) = style.figure(2, 1, width=6.4, height=5.0, sharex=True, height_ratios=[3, 2])
+    figure, (top, bottom) = style.figure(2, 1, width=6.4, height=5.0, sharex=True, height_ratios=[3, 2])
     top.plot(t, lines, color=style.GREY, lw=1.2, label=["z·s, one line per ranking s", *[""] * 5])
     top.plot(t, least, color=style.BLUE, lw=3.5, label="optimal value m(z)")
     top.plot(t[jumps], least[jumps], "o", color=style.BLUE, ms=7)
@@ -64,7 +64,7 @@ def lower_envelope() -> Figure:
     bottom.set(xlabel="position t on the line z = y + t·d", ylabel="slope of m\n= d·s(z)", xlim=(t[0], t[-1]))
     bottom.set(ylim=(-2.6, 2.6), yticks=(-2, -1, 0, 1, 2))
     return style.describe(
-        made,
+        figure,
         f"""Above: six straight lines, the costs of the six rankings of three items along a line of score vectors, and
         their lower envelope, the optimal value: continuous and concave, with {len(jumps)} kinks. Below: the slope of
         the envelope, a staircase that falls from {steps[0]:g} to {steps[-1]:g} and jumps at each kink.""",
@@ -72,21 +72,21 @@ def lower_envelope() -> Figure:
 
 
 def strength_tradeoff() -> Figure:
-    """How often there is a gradient, and how long it is, for a small and a large λ."""
+    """Draw how often there is a gradient, and how long it is, for a small and a large λ."""
     lams = np.geomspace(1e-2, 1e2, 41)
     share, length = study.strength_sweep(lams)
-    made, (left, right) = style.figure(1, 2, width=7.0, height=4.0)
+    figure, (left, right) = style.figure(1, 2, width=7.0, height=4.0)
     left.semilogx(lams, 100 * share, color=style.GREEN)
     left.set(xlabel="λ", ylabel="vectors with a gradient (%)", ylim=(-3, 103))
     right.loglog(lams, length / share, color=style.ORANGE, label="mean where it is not 0")
     right.loglog(lams, length, color=style.RED, label="mean over all vectors")
     right.axhline(study.LIMIT, color=style.GREY, ls=":", label="limit for λ → 0")
     right.set(xlabel="λ", ylabel="length of the gradient", ylim=(1e-2, 1e3))
-    style.legend_below(made, right, 2)
+    style.legend_below(figure, right, 2)
     for axes in (left, right):
         axes.set_xticks([1e-2, 1e-1, 1, 1e1, 1e2])
     return style.describe(
-        made,
+        figure,
         f"""Two panels over λ from {lams[0]:g} to {lams[-1]:g}, for 2000 random score vectors of six items. Left: the
         share of vectors with a gradient that is not zero rises from {share[0]:.0%} to {share[-1]:.0%}. Right: where the
         gradient is not zero, its mean length falls all the way, from {length[0] / share[0]:.0f} to
@@ -96,7 +96,7 @@ def strength_tradeoff() -> Figure:
 
 
 def nonlinear_loss() -> Figure:
-    """With a loss that is not linear, each stair has its own interpolation, and they do not join."""
+    """Draw the interpolations of a loss that is not linear: each stair has its own, and they do not join."""
     lam, t = 2.0, np.linspace(-0.5, 2.0, 2501)
     line = study.NONLINEAR["scores"] + t[:, None] * study.NONLINEAR["direction"]
     truth, patched = study.log_rank(ranks_of(line)), study.linearised(line, lam)
@@ -106,7 +106,7 @@ def nonlinear_loss() -> Figure:
     jump = np.abs(np.diff(patched))[gaps]
     broken: Any = patched.copy()
     broken[gaps] = np.nan
-    made, axes = style.figure(height=3.9)
+    figure, axes = style.figure(height=3.9)
     axes.plot(t, truth, color=style.BLACK, label="the loss L(s(y))")
     axes.plot(t, frozen, color=style.AHEAD, ls="--", label="interpolation with c frozen at the dot")
     axes.plot(t, broken, color=style.RED, label="interpolation with c computed at each y")
@@ -115,7 +115,7 @@ def nonlinear_loss() -> Figure:
     axes.set(xlabel="position t on the line y + t·d", ylabel="mean log rank", xlim=(t[0], t[-1]), ylim=(0.3, 2.2))
     axes.legend(loc="upper right", frameon=False)
     return style.describe(
-        made,
+        figure,
         f"""Along a line of scores: the mean logarithm of two ranks, a staircase; its interpolation with the gradient c
         frozen at one point, continuous; and the interpolation with c computed at each point, which has
         {len(gaps)} jumps, the largest of {jump.max():.2f}. The last two touch at the dot, with the same slope.""",

@@ -46,7 +46,7 @@ def _shade(score: Fraction) -> tuple[Any, str]:
 
 
 def lever() -> Figure:
-    """The same five weights hung twice on a hinged bar: as they came, and with the least turning moment."""
+    """Draw the same five weights hung twice on a hinged bar: as they came, and with the least turning moment."""
     figure, axes = style.figure(2, 1, width=6.4, height=4.6, sharex=True)
     proof = certificate(SCORES, range(1, 6))
     values = (proof.start_value, proof.end_value)
@@ -79,7 +79,7 @@ def lever() -> Figure:
 
 
 def rank_and_order() -> Figure:
-    """One matching of items and ranks, read from left to right (the ranks) and from right to left (the order)."""
+    """Draw one matching of items and ranks, read from left to right (the ranks) and from right to left (the order)."""
     figure, axis = style.figure(width=6.4, height=3.7)
     ranks = certificate(SCORES, range(1, 6)).target
     order = [ranks.index(place) + 1 for place in range(1, 6)]
@@ -106,7 +106,7 @@ def rank_and_order() -> Figure:
 
 
 def swap_path(start: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Figure:
-    """A sort by swaps of neighbours, each with its price tag, above the objective that falls with every swap."""
+    """Draw a sort by swaps of neighbours, each with its price tag, above the objective that falls with every swap."""
     proof = certificate(SCORES, start)
     figure, (above, below) = style.figure(2, 1, width=6.8, height=5.6, sharex=True, height_ratios=[2, 1])
     path, values = walk(proof)
@@ -138,7 +138,7 @@ def swap_path(start: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Figure:
 
 
 def fan_and_section() -> Figure:
-    """Where scores have the same ranking: six cones for three items; a section through the cones of five items."""
+    """Draw where scores have the same ranking: six cones for three items; a section through the cones of five items."""
     figure, (fan, section) = style.figure(1, 2, width=7.6, height=4.2)
     tints = ("#e8eef4", "#f7f0e0")
     for number, ranks in enumerate(HEXAGON_RANKS):
@@ -185,7 +185,7 @@ def _draw_section(axis: Any) -> None:
 
 
 def solid_corners(turn: float = 52) -> Figure:
-    """The permutahedron of four items; edges that exchange the same two items are parallel and have one price."""
+    """Draw the permutahedron of four items; edges that exchange the same two items are parallel and have one price."""
     figure, axis = style.figure(width=6.8, height=4.9)
     x, z = draw_solid(axis, turn)
     edges, (_, front) = solid()[0], in_front(turn)

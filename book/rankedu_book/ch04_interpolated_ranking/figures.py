@@ -14,7 +14,7 @@ from rankedu_book.kit.relief import EXTENT, SEED, draw_blocks, view
 
 @paper_figure("RaMBO Fig. 1", lam=lambda lam: {"weak": lam / 5, "strong": lam})
 def staircase_and_interpolations(weak: float = 0.06, strong: float = 0.3, seed: int = SEED) -> Figure:
-    """A section of a rank-based loss, and two interpolations of increasing strength."""
+    """Draw a section of a rank-based loss, and two interpolations of increasing strength."""
     lams = (None, weak, strong)
     figure, axes = style.figure(1, 3, width=7.2, height=2.7)
     surfaces = _landscapes(axes, lams, ["the loss itself", f"λ = {weak:g}", f"λ = {strong:g}"], seed)
@@ -30,7 +30,7 @@ def staircase_and_interpolations(weak: float = 0.06, strong: float = 0.3, seed: 
 
 @paper_figure("RaMBO supp. Fig. 1a", lam=lambda lam: {"lams": (lam / 20, lam / 4, lam, 5 * lam)})
 def evolution_with_lam(lams: tuple[float, float, float, float] = (0.01, 0.05, 0.2, 1.0), seed: int = SEED) -> Figure:
-    """The interpolated ranking landscape for four strengths."""
+    """Draw the interpolated ranking landscape for four strengths."""
     figure, axes = style.figure(2, 2, width=6.4, height=5.0)
     surfaces = _landscapes(axes.flat, lams, [f"λ = {lam:g}" for lam in lams], seed)
     facts = "; ".join(
@@ -46,7 +46,7 @@ def evolution_with_lam(lams: tuple[float, float, float, float] = (0.01, 0.05, 0.
 
 @paper_figure("RaMBO supp. Fig. 2a")
 def true_landscape(seed: int = SEED) -> Figure:
-    """The true, piecewise constant landscape."""
+    """Draw the true, piecewise constant landscape."""
     figure, axes = style.figure(width=6.4, height=4.2)
     fact = _landscapes([axes], [None], [""], seed, size=900)[0]
     return style.describe(
@@ -58,7 +58,7 @@ def true_landscape(seed: int = SEED) -> Figure:
 
 @paper_figure("RaMBO supp. Fig. 2b")
 def interpolated_ranking_landscape(lam: float = 0.06, seed: int = SEED) -> Figure:
-    """The landscape with the ranking replaced by interpolated ranking."""
+    """Draw the landscape with the ranking replaced by interpolated ranking."""
     figure, axes = style.figure(width=6.4, height=4.2)
     fact = _landscapes([axes], [lam], [""], seed, size=900)[0]
     return style.describe(
@@ -70,7 +70,7 @@ def interpolated_ranking_landscape(lam: float = 0.06, seed: int = SEED) -> Figur
 
 
 def gradient_bars() -> Figure:
-    """Who is pushed up and who down: five items, the loss rk(B) + rk(E), three strengths."""
+    """Draw who is pushed up and who down: five items, the loss rk(B) + rk(E), three strengths."""
     scores = np.array([0.9, 0.7, 0.6, 0.4, 0.3])
     incoming = np.array([0.0, 1.0, 0.0, 0.0, 1.0])
     figure, axes = style.figure(1, 3, width=6.4, height=2.9, sharey=True, sharex=True)

@@ -15,7 +15,7 @@ from rankedu_book.kit.figures import paper_figure
 
 
 def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4) -> Figure:
-    """One relevant item in a long list, and what a few random batches leave of those ahead of it."""
+    """Draw one relevant item in a long list, and what a few random batches leave of those ahead of it."""
     random = np.random.default_rng(3)
     figure, axes = style.figure(width=6.8, height=2.9)
     places, ranks = np.arange(1, n + 1), []
@@ -43,7 +43,7 @@ def thinning(rank: int = 9, n: int = 24, batch: int = 6, draws: int = 4) -> Figu
 
 
 def one_positive() -> Figure:
-    """Expected precision in a batch against the true rank, for three sizes of the batch."""
+    """Draw expected precision in a batch against the true rank, for three sizes of the batch."""
     n = 10_000
     ranks = np.unique(np.geomspace(1, n, 200).round().astype(int))
     figure, axes = style.figure(width=6.2, height=3.7)
@@ -66,7 +66,7 @@ def one_positive() -> Figure:
 def minibatch_map(
     ranking: Ranking | None = None, sizes: tuple[int, ...] = study.SIZES, name: str = "clusters on a sphere"
 ) -> Figure:
-    """Mean and standard deviation of the mAP of random batches, beside the true mAP of the data set."""
+    """Draw mean and standard deviation of the mAP of random batches, beside the true mAP of the data set."""
     ranking = study.synthetic_ranking() if ranking is None else ranking
     figure, axes = style.figure(width=6.4, height=3.7)
     facts = _draw_batches(axes, ranking, sizes, fmt="o", color=style.ORANGE, label="random batches")
@@ -99,7 +99,7 @@ def _draw_batches(axes: Axes, ranking: Ranking, sizes: Sequence[int], per_class:
 
 
 def composition(sizes: Sequence[int] = (16, 32, 64, 128, 256), per_class: int = 4) -> Figure:
-    """The mAP of random and of class-balanced batches, on two sets whose classes differ in size and in difficulty."""
+    """Draw the mAP of random and of balanced batches, on two sets whose classes differ in size and in difficulty."""
     figure, panels = style.figure(1, 2, width=7.4, height=3.6, sharey=True)
     facts = []
     for axes, name in zip(panels, study.SCATTER, strict=True):
@@ -119,7 +119,7 @@ def composition(sizes: Sequence[int] = (16, 32, 64, 128, 256), per_class: int = 
 
 
 def gradient_bias() -> Figure:
-    """Averaging gradients of mini-batches: the noise goes, the bias stays."""
+    """Draw what averaging gradients of mini-batches does: the noise goes, the bias stays."""
     whole, found = study.gradients()
     figure, axes = style.figure(width=6.4, height=3.7)
     colours = (style.PURPLE, style.PURPLE, style.SKY)

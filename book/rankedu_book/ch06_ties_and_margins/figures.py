@@ -10,7 +10,7 @@ from rankedu_book.kit.figures import paper_figure
 
 
 def fan_around_a_tie() -> Figure:
-    """Every value of AP meets in the tie of three scores, and no magnifying glass changes the picture."""
+    """Draw the values of AP that meet in the tie of three scores; no magnifying glass changes the picture."""
     norm = BoundaryNorm([0.25, 0.4, 0.75, 1.25], 3)
     colours = ListedColormap([style.RED, style.YELLOW, style.SKY])
     figure, axes = style.figure(1, 2, width=6.8, height=3.7)
@@ -37,7 +37,7 @@ def fan_around_a_tie() -> Figure:
 
 
 def shift_curves() -> Figure:
-    """AP of a right scorer, over the length of its weights, after errors of the scores and of the inputs."""
+    """Draw AP of a right scorer, over the length of its weights, after errors of the scores and of the inputs."""
     scales = np.geomspace(1e-3, 1.0, 25)
     figure, axes = style.figure(width=6.4, height=3.5)
     axes.semilogx(scales, np.ones_like(scales), ":", color=style.BLACK, label="no errors")
@@ -57,7 +57,7 @@ def shift_curves() -> Figure:
 
 @paper_figure("RaMBO Fig. 3")
 def collapse_and_cure(margin: float = 0.1, positives: int = 8, negatives: int = 16, seed: int = 0) -> Figure:
-    """Scores of a few items during training, without a margin and with one."""
+    """Draw scores of a few items during training, without a margin and with one."""
     figure, axes = style.figure(1, 2, width=7.0, height=3.8, sharey=True)
     runs, facts = study.train((0.0, margin), seed=seed), []
     values = runs.average_precision()[:, :, 0]

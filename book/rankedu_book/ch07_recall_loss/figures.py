@@ -46,7 +46,7 @@ def places_gained(loss: Callable[[Tensor], Tensor], scores: Tensor, lam: float) 
 
 
 def who_gets_a_gradient(lam: float = 3.0) -> Figure:
-    """One query, two losses with the same weights: recall as it is printed, and the refined one."""
+    """Draw one query, two losses with the same weights: recall as it is printed, and the refined one."""
     scores, relevance = query()
     r = outranking_negatives(scores, relevance)[relevance].tolist()
     loss_of_all = RecallLoss(BlackboxRanker(lam))
@@ -81,7 +81,7 @@ def who_gets_a_gradient(lam: float = 3.0) -> Figure:
 
 
 def bricks(outranked: Sequence[int] = LATER) -> Figure:
-    """Lemma 1: a wall of bricks, counted by columns and by rows."""
+    """Draw Lemma 1, a wall of bricks that is counted by columns and by rows."""
     r, height = np.array(outranked), int(max(outranked))
     weights = np.log1p(1 / np.arange(1.0, height + 1))
     total = np.concatenate([[0], weights.cumsum()])
@@ -121,7 +121,7 @@ def slope(weights: Callable[[Tensor], Tensor], r: Tensor) -> Tensor:
 
 
 def designs() -> Figure:
-    """Closed forms W side by side: what a relevant item costs, and its push."""
+    """Draw closed forms W side by side: what a relevant item costs, and its push."""
     r = torch.arange(0.0, 101.0, dtype=torch.float64)
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.5)
     facts = []

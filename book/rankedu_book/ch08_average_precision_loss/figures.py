@@ -20,7 +20,7 @@ RELEVANT = ((True, True), (True, True), (False, False), (False, False), (False, 
 
 
 def push_by_place(places: Sequence[int] = (1, 3, 10), most: int = 100) -> Figure:
-    """How hard AP and the logarithmic recall loss push a relevant item, by the number of irrelevant ones above it."""
+    """Draw how hard AP and the logarithmic recall loss push a relevant item, by the irrelevant ones above it."""
     r = np.arange(0, most + 1)
     figure, axes = style.figure(height=4.0)
     axes.plot(1 + r, 1 / (1 + r), "--", color=style.BLACK, label="recall, log: any relevant item")
@@ -45,7 +45,7 @@ def push_by_place(places: Sequence[int] = (1, 3, 10), most: int = 100) -> Figure
 
 
 def two_lists_and_one() -> Figure:
-    """The same scores as one list per class, and as a single list."""
+    """Draw the same scores as one list per class, and as a single list."""
     scores, relevant = np.array(SCORES), np.array(RELEVANT)
     figure, axes = style.figure(width=7.2, height=2.9)
     facts = []

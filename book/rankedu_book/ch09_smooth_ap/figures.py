@@ -12,7 +12,7 @@ from rankedu_book.kit.figures import paper_figure
 
 
 def sigmoid_and_slope(temperatures: Sequence[float] = (0.2, 0.05, 0.01)) -> Figure:
-    """The staircase of one comparison, smoothed at three temperatures, and the slopes that this makes."""
+    """Draw the staircase of one comparison, smoothed at three temperatures, and the slopes that this makes."""
     figure, (left, right) = style.figure(1, 2, width=6.8, height=3.3)
     x = torch.linspace(-0.5, 0.5, 2001, dtype=torch.float64)
     facts = []
@@ -37,7 +37,7 @@ def sigmoid_and_slope(temperatures: Sequence[float] = (0.2, 0.05, 0.01)) -> Figu
 
 @paper_figure("Smooth-AP supp. Fig. S7", batch_sizes=lambda sizes: {"sizes": tuple(sizes)})
 def proportion_by_batch_size(sizes: Sequence[int] = (16, 32, 64, 128, 256)) -> Figure:
-    """P and the share of relevant-irrelevant pairs, for fixed embeddings and random batches of all sizes."""
+    """Draw P and the share of relevant-irrelevant pairs, for fixed embeddings and random batches of all sizes."""
     figure, panels = style.figure(1, 2, width=6.8, height=3.4)
     facts = []
     for axes, temperature in zip(panels, (0.01, 0.1), strict=True):

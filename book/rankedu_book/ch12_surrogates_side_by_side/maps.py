@@ -11,7 +11,7 @@ from rankedu_lab.contestants import ProjectionRanker
 
 
 def two_smoothings(scores: tuple[float, float, float] = (0.5, 0.42, 0.1)) -> Figure:
-    """Three items: the projection moves the solution into the hexagon; blackbox jumps between two of its corners."""
+    """Draw how a projection moves the solution into the hexagon, and how blackbox jumps between two corners."""
     figure, (left, right) = style.figure(1, 2, width=7.2, height=4.0)
     for axis in (left, right):
         axis.fill(*HEXAGON.T, facecolor="#EEF2F6", edgecolor=style.BLACK, linewidth=1.2)

@@ -14,7 +14,7 @@ from rankedu_lab.detections import proposal_scores
 
 
 def pictured_proposals(scene: int = 11) -> Figure:
-    """A scene with proposals, and the table of which proposal is relevant to which class."""
+    """Draw a scene with proposals, and the table of which proposal is relevant to which class."""
     picture, target = Scenes("train")[scene]
     boxes, labels = study.propose(target)
     figure, (left, right) = style.figure(1, 2, width=7.2, height=3.9, width_ratios=(1, 1.25))
@@ -45,7 +45,7 @@ def pictured_proposals(scene: int = 11) -> Figure:
 
 
 def first_step(margin: float = 0.15) -> Figure:
-    """How many irrelevant scores of a fresh head the first step moves, by λ, for two kinds of scores."""
+    """Draw how many irrelevant scores of a fresh head the first step moves, by λ, for two kinds of scores."""
     batch, lams = made.proposals(64, seed=1).of(0), np.geomspace(0.1, 2000, 60)
     figure, axes = style.figure(width=5.8, height=3.2)
     said = []

@@ -20,10 +20,10 @@ def steps(margin: float) -> dict[str, list[float]]:
 
 
 def two_orders(longest: float = 2.0) -> Figure:
-    """The direction in which each of the five items moves, for every margin, in both orders."""
+    """Draw the direction in which each of the five items moves, for every margin, in both orders."""
     margins = np.linspace(0, longest, 201)
     found = {name: np.array([steps(margin)[name] for margin in margins]) for name in steps(0.0)}
-    made, axes = style.figure(1, 2, width=6.4, height=3.2, sharey=True)
+    figure, axes = style.figure(1, 2, width=6.4, height=3.2, sharey=True)
     for axis, (name, listed) in zip(axes, found.items(), strict=True):
         directions = listed / np.linalg.norm(listed, axis=1, keepdims=True)
         for item, letter in enumerate(NAMES):
@@ -39,7 +39,7 @@ def two_orders(longest: float = 2.0) -> Figure:
         f"{letter} {step:+.4f}" for letter, step in zip(NAMES, found["margin, then projection"][-1], strict=True)
     )
     return style.describe(
-        made,
+        figure,
         "Two panels with a line for each of five items. Left, with the margin before the projection, the "
         f"relevant items B and E begin above 0, and E ends below it: at a margin of {longest:g} the steps are {ends}. "
         "Right, with the margin after the projection, all lines are level, and B and E stay above 0.",

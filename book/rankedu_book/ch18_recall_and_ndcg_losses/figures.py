@@ -19,15 +19,15 @@ def window(axes: Axes, k: int, temperature: float) -> None:
 
 
 def two_windows(k: int = 4) -> Figure:
-    """How much a relevant item counts in recall at 4, for a small and a large T."""
-    made, axes = style.figure(1, 2, width=6.4, height=3.2, sharey=True)
+    """Draw how much a relevant item counts in recall at 4, for a small and a large T."""
+    figure, axes = style.figure(1, 2, width=6.4, height=3.2, sharey=True)
     for axis, temperature in zip(axes, (0.25, 1.5), strict=True):
         window(axis, k, temperature)
         axis.set_title(f"T = {temperature:g}")
     axes[1].set_ylabel("")
-    style.legend_below(made, axes[0], columns=3)
+    style.legend_below(figure, axes[0], columns=3)
     return style.describe(
-        made,
+        figure,
         f"Two panels, T = 0.25 and T = 1.5. Recall at {k} is a step from 1 to 0 after rank {k}. The sigmoid is one "
         f"half at rank {k} in both panels, and is above the step beyond it. The dashed curve is 0 at rank {k + 1} and "
         "is nowhere above the step at a whole rank.",

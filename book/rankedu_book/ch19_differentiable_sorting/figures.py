@@ -30,15 +30,16 @@ def draw_moving(axes: Axes, names: list[str], temperature: float) -> None:
 
 
 def soft_ranks(temperature: float = 0.1) -> Figure:
-    """The soft rank of an item that moves past five others, by three methods."""
-    made, axes = style.figure(width=6.0, height=3.4)
+    """Draw the soft rank of an item that moves past five others, by three methods."""
+    figure, axes = style.figure(width=6.0, height=3.4)
     names = ["sigmoid", "NeuralSort", "SoftSort"]
     draw_moving(axes, names, temperature)
     axes.legend(loc="upper right")
     rises = {name: (ranks := moving(name, temperature)[1]) - np.minimum.accumulate(ranks) for name in names}
     told = ", ".join(f"{name} by {rise.max():.2f}" for name, rise in rises.items())
     return style.describe(
-        made, f"A grey staircase from rank 6 down to rank 1, and three curves along it. On its way down, {told} rises."
+        figure,
+        f"A grey staircase from rank 6 down to rank 1, and three curves along it. On its way down, {told} rises.",
     )
 
 
@@ -55,8 +56,8 @@ def wrong(found: np.ndarray) -> np.ndarray:
 
 
 def wrong_slopes(temperature: float = 0.1) -> Figure:
-    """Which ranks move the wrong way when one score of a list of six grows, by six methods."""
-    made, axes = style.figure(2, 3, width=6.4, height=4.6)
+    """Draw which ranks move the wrong way when one score of a list of six grows, by six methods."""
+    figure, axes = style.figure(2, 3, width=6.4, height=4.6)
     best = np.argsort(LIST)[::-1]
     told = []
     for axis, name in zip(axes.flat, SOFT, strict=True):
@@ -75,5 +76,5 @@ def wrong_slopes(temperature: float = 0.1) -> Figure:
     for axis in axes[1]:
         axis.set_xlabel("score of item")
     return style.describe(
-        made, f"Six grids of six by six cells, with a red cell for each slope of the wrong sign: {', '.join(told)}."
+        figure, f"Six grids of six by six cells, with a red cell for each slope of the wrong sign: {', '.join(told)}."
     )

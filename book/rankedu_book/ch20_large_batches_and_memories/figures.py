@@ -8,7 +8,7 @@ from rankedu_book.kit import style
 
 
 def averages() -> Figure:
-    """What 400 small batches say of a rank, with and without an average."""
+    """Draw what 400 small batches say of a rank, with and without an average."""
     figure, panels = style.figure(1, 2, width=6.4, height=3.0, sharey=True)
     spread = []
     for axes, gamma in zip(panels, (1.0, 0.05), strict=True):

@@ -16,7 +16,7 @@ SCENES = (3, 6, 11, 15, 17)
 
 
 def glyphs() -> Figure:
-    """A row for each character: six of its faces, plain on the left and augmented on the right."""
+    """Draw a row for each character: six of its faces, plain on the left and augmented on the right."""
     data = UnicodeGlyphs("all", characters=list(CHARACTERS))
     number = {name: index for index, name in enumerate(data.names[2])}
     rows = [(data.labels[:, 2] == number[character]).nonzero()[:, 0] for character in CHARACTERS]
@@ -24,7 +24,7 @@ def glyphs() -> Figure:
     plain = data.images[chosen].float() / 255
     jittered = augment(data.images[chosen], generator=torch.Generator().manual_seed(0))[:, 0]
     scripts = [script(character).title() for character in CHARACTERS]
-    made, axes = style.figure(1, 2, width=7.6, height=0.46 * len(CHARACTERS) + 0.5, sharey=True)
+    figure, axes = style.figure(1, 2, width=7.6, height=0.46 * len(CHARACTERS) + 0.5, sharey=True)
     for axis, images, title in zip(axes, (plain, jittered), ("as drawn", "augmented"), strict=True):
         sheet = images.view(len(CHARACTERS), 6, 32, 32).transpose(1, 2).reshape(32 * len(CHARACTERS), 32 * 6)
         axis.imshow(sheet.numpy(), cmap="gray_r", vmin=0, vmax=1, interpolation="nearest", aspect="equal")
@@ -34,7 +34,7 @@ def glyphs() -> Figure:
         axis.spines[:].set_visible(False)
         axis.set_yticks([32 * row + 16 for row in range(len(CHARACTERS))], scripts)
     return style.describe(
-        made,
+        figure,
         f"{len(CHARACTERS)} rows of small pictures, one character each, from {', '.join(scripts)}. "
         "Left: 6 of its faces, upright and slanted, thin and bold. Right: the same pictures turned, sheared, "
         "shifted, blurred and covered with noise.",
@@ -42,9 +42,9 @@ def glyphs() -> Figure:
 
 
 def scenes() -> Figure:
-    """A row of pictures, and the same with a box around every object."""
+    """Draw a row of pictures, and the same with a box around every object."""
     data = Scenes(images=max(SCENES) + 1)
-    made, axes = style.figure(2, len(SCENES), width=7.6, height=2 * 7.6 / len(SCENES))
+    figure, axes = style.figure(2, len(SCENES), width=7.6, height=2 * 7.6 / len(SCENES))
     facts = []
     for (above, below), index in zip(axes.T, SCENES, strict=True):
         image, target = data[index]
@@ -59,7 +59,7 @@ def scenes() -> Figure:
                 below.add_patch(box)
         facts.append(" ".join(data.names[label - 1] for label in target["labels"].tolist()))
     return style.describe(
-        made,
+        figure,
         f"{len(SCENES)} pictures of coloured characters on textured grounds, upright and turned, large and small, "
         f"some on plates, some partly covered. Below, the same with a box around each object: {'; '.join(facts)}. "
         "Other characters have no box; difficult objects have a dotted one.",

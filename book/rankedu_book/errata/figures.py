@@ -17,7 +17,7 @@ LOOKS = {
 
 
 def gains() -> Figure:
-    """How far each gain in HAPPIER's text lies from that of its table, and how far rounding reaches."""
+    """Draw how far each gain in HAPPIER's text lies from that of its table, and how far rounding reaches."""
     figure, axes = style.figure(width=7.0, height=5.8)
     for verdict, (colour, marker) in LOOKS.items():
         axes.plot([], [], marker, color=colour, label=verdict)
@@ -41,7 +41,7 @@ def gains() -> Figure:
 
 
 def bins_of_a_perfect_list(bins: Sequence[int] = tuple(range(2, 41))) -> Figure:
-    """The loss of a perfectly ranked batch by the number of FastAP's bins."""
+    """Draw the loss of a perfectly ranked batch by the number of FastAP's bins."""
     figure, axes = style.figure(width=5.6, height=2.8)
     losses = [study.perfect_list_loss(count) for count in bins]
     axes.plot(bins, losses, "o-", color=style.POSITIVE, markersize=3, label="FastAP")

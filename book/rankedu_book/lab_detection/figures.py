@@ -36,7 +36,7 @@ LOOKS: tuple[dict[str, Any], ...] = (
 def scenes_before_and_after(
     data: Any, before: Sequence[Detections], after: Sequence[Detections], names: tuple[str, str] = ("before", "after")
 ) -> Figure:
-    """The first detections of some scenes, of each as many as it has objects, by two networks.
+    """Draw the first detections of some scenes, of each as many as it has objects, by two networks.
 
     ``before`` and ``after`` are what they detect in the first pictures of the data set, of which three are chosen by
     how many objects more the second network finds.
@@ -97,7 +97,7 @@ def _draw_box(axes: Axes, box: Sequence[float], mark: Mark, label: str) -> None:
 
 
 def score_histograms(proposals: Mapping[str, Proposals], groups: Mapping[str, Sequence[int] | Tensor]) -> Figure:
-    """How the proposals that hold a class score for it, and how all others do: a column for each network.
+    """Draw how the proposals that hold a class score for it, and how all others do: a column for each network.
 
     ``groups`` names sets of classes, from 1, a row each. A score is the log-odds of the class's probability, which for
     each class is in the order of the probability. Scores beyond 11 are counted at the edge.
@@ -139,7 +139,7 @@ def score_histograms(proposals: Mapping[str, Proposals], groups: Mapping[str, Se
 
 
 def ap_by_class(found: Mapping[str, Tensor], frequency: Tensor, classes: Sequence[str]) -> Figure:
-    """AP50 of each class, from the most frequent in training to the rarest.
+    """Draw AP50 of each class, from the most frequent in training to the rarest.
 
     ``found`` has by method the values (C,), or (runs, C), of which the mean is drawn and a line from the least to the
     largest; ``frequency`` (C,) counts the objects of each class in training.

@@ -31,7 +31,7 @@ def class_map(
     names: Sequence[Sequence[str]],
     levels: Sequence[int] = (0,),
 ) -> Figure:
-    """A t-SNE map of the classes' mean embeddings, a dot each, in the look of its group at a coarser level.
+    """Draw a t-SNE map of the classes' mean embeddings, a dot each, in the look of its group at a coarser level.
 
     Embeddings (N, dim), of several networks by name a column of maps each; labels (N, L), L ≥ 2, are paths from root to
     leaf, ``names`` those of each level; each of ``levels``, 0 the coarsest, is a row of maps. At most 800 classes are
@@ -94,7 +94,7 @@ BARS = ((style.ORANGE, "//"), (style.GREEN, ""), (style.BLUE, ".."), (style.PURP
 
 
 def draw_severity(embeddings: Mapping[str, Tensor], labels: Tensor, levels: Sequence[str], k: int = 5) -> Figure:
-    """How severe mistakes are, of some networks side by side: at the first place, and at the first k.
+    """Draw how severe mistakes are, of some networks side by side: at the first place, and at the first k.
 
     Embeddings (N, dim) by the network's name, at most five; labels (N, L) are paths from root to leaf, whose ``levels``
     have these names. At most 2048 queries are looked at, evenly spaced.
@@ -140,7 +140,7 @@ def hierarchical_retrievals(
     levels: Sequence[str],
     classes: Sequence[str] | None = None,
 ) -> Figure:
-    """What some queries retrieve first, by some networks, each result marked by the level that it shares.
+    """Draw what some queries retrieve first, by some networks, each result marked by the level that it shares.
 
     Arguments as for :func:`rankedu_book.lab_retrieval.figures.before_and_after`, embeddings by the network's name,
     labels (N, L) from root to leaf. Without ``queries`` three are chosen by the H-AP of the first network and the last.
@@ -190,14 +190,14 @@ def _pair() -> tuple[dict[str, Tensor], Pictures]:
 
 @paper_figure("HAPPIER Fig. 5")
 def classes_on_a_map() -> Figure:
-    """Characters by script and by base letter, trained shortly for their leaves alone, and along the hierarchy."""
+    """Draw characters by script and by base letter, trained shortly for their leaves alone, and along the hierarchy."""
     pair, test = _pair()
     return class_map(pair, test.labels, test.names, levels=(0, 1))
 
 
 @paper_figure("HAPPIER Fig. 6")
 def mistakes_on_glyphs() -> Figure:
-    """Retrievals by level, trained for the leaves alone and along the hierarchy, for some seconds."""
+    """Draw retrievals by level, trained for the leaves alone and along the hierarchy, for some seconds."""
     pair, test = _pair()
     rows = [check(each, test.labels)[0] for each in pair.values()]
     queries = gaining(rows[0], rows[1], test.labels, metric=study.h_ap) | study.query_that_fails(rows, test.labels)

@@ -52,7 +52,7 @@ def before_and_after(
     classes: Sequence[str] | None = None,
     candidates: Tensor | None = None,
 ) -> Figure:
-    """What some queries retrieve first, by two networks, and the precision-recall curves of both.
+    """Draw what some queries retrieve first, by two networks, and the precision-recall curves of both.
 
     ``images`` is a tensor (N, H, W) or (N, 3, H, W), or a data set of files with ``load(index)``; of embeddings
     (N, dim) the cosines count, of labels (N,) or (N, L) the last column is the class. Without ``queries``, indices with
@@ -92,7 +92,7 @@ def before_and_after(
 def curves(
     runs: Mapping[str, Sequence[Mapping[str, Any]]] | Sequence[Mapping[str, Any]], metric: str = "R@1"
 ) -> Figure:
-    """The loss of every step, and a metric wherever it was evaluated, of one run or of several by name.
+    """Draw the loss of every step, and a metric wherever it was evaluated, of one run or of several by name.
 
     A row has "step", and "loss", the metric or both. The thick line is a running mean of a twentieth of the run.
     """
@@ -132,7 +132,7 @@ def _series(rows: Sequence[Mapping[str, Any]], name: str) -> Array:
 
 
 def _of_run(run: ShortRuns, names: tuple[str, str], queries: dict[str, int] | None = None) -> Figure:
-    """What two of the networks of a short run retrieve."""
+    """Draw what two of the networks of a short run retrieve."""
     before, after = (run.embeddings[name] for name in names)
     test = run.test
     return before_and_after(test.images, before, after, test.labels, queries, names=names, classes=test.names[-1])
@@ -140,7 +140,7 @@ def _of_run(run: ShortRuns, names: tuple[str, str], queries: dict[str, int] | No
 
 @paper_figure("RaMBO Fig. 4")
 def glyphs_by_rambo() -> Figure:
-    """Retrievals of glyphs by a random network, and by one that RaMBO has trained for some seconds."""
+    """Draw retrievals of glyphs by a random network, and by one that RaMBO has trained for some seconds."""
     return _of_run(characters(), ("start", "RaMBO"))
 
 
@@ -156,7 +156,7 @@ def letter_queries() -> dict[str, int]:
 
 
 def _letter_page(choice: str, baseline: str, k: int = 79, columns: int = 20) -> Figure:
-    """The first pages that a query retrieves without and with Smooth-AP, both curves, and how soon positives come."""
+    """Draw what a query retrieves first without and with Smooth-AP, both curves, and how soon positives come."""
     run, query, names = letters(), letter_queries()[choice], (baseline, f"{baseline} + Smooth-AP")
     rows = math.ceil((k + 1) / columns)
     figure, whole = style.figure(width=7.4, height=2.6 + 0.76 * rows)
@@ -205,31 +205,31 @@ def _draw_page(axes: Axes, images: Any, items: list[int], relevant: Tensor, colu
 
 @paper_figure("Smooth-AP supp. Fig. S1")
 def most_improved_page() -> Figure:
-    """The query that gains most when Smooth-AP is appended to a softmax."""
+    """Draw the query that gains most when Smooth-AP is appended to a softmax."""
     return _letter_page("most improved", "softmax")
 
 
 @paper_figure("Smooth-AP supp. Fig. S2")
 def typical_page() -> Figure:
-    """The query that gains as much as half of the others do."""
+    """Draw the query that gains as much as half of the others do."""
     return _letter_page("typical", "softmax")
 
 
 @paper_figure("Smooth-AP supp. Fig. S3")
 def worst_page() -> Figure:
-    """The query that gains least, or loses most. (The printed one gains.)"""
+    """Draw the query that gains least, or loses most. (The printed one gains.)"""
     return _letter_page("worst", "softmax")
 
 
 @paper_figure("Smooth-AP supp. Fig. S4")
 def worst_page_of_another_baseline() -> Figure:
-    """The same query, by another baseline: one proxy a class."""
+    """Draw the same query, by another baseline: one proxy a class."""
     return _letter_page("worst", "proxies")
 
 
 @paper_figure("Smooth-AP supp. Fig. S5")
 def small_classes() -> Figure:
-    """Four queries with few positives: characters, of which there are seven to eleven other pictures."""
+    """Draw four queries with few positives: characters, of which there are seven to eleven other pictures."""
     run = characters()
     rows, paths = zip(*(check(run.embeddings[name], run.test.labels) for name in ("start", "Smooth-AP")), strict=True)
     asked = spread(torch.arange(len(run.test.labels)))
@@ -242,7 +242,7 @@ def small_classes() -> Figure:
 
 @paper_figure("Smooth-AP supp. Fig. S6")
 def large_and_small_classes() -> Figure:
-    """Three queries whose classes are of very different size: letters with all their marks."""
+    """Draw three queries whose classes are of very different size: letters with all their marks."""
     run = letters()
     sizes = run.test.labels[:, 0].bincount()
     order = sizes.argsort(descending=True, stable=True)

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.site import form, works
+from tools.site import form
 
 ROOT = Path(__file__).resolve().parents[3]
 _PROOFS = ("theorem", "proposition", "lemma", "definition", "corollary", "remark")
@@ -85,8 +85,6 @@ def spoken(text: str) -> str:
 
     def said(match: re.Match[str]) -> str:
         role, label = match["role"], match["named"] or match["label"]
-        if role in ("cite:p", "cite:t"):
-            return works.cited(label, parenthesis=role == "cite:p")
         if match["words"] or role == "doc":
             return match["words"] or label
         target = labels()[label]

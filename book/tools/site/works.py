@@ -5,12 +5,10 @@ link. The page of the book has Sphinx's own list in place of it, which knows whe
 """
 
 import re
-from functools import cache
 from pathlib import Path
 
 from pybtex.database import parse_file
 from pybtex.plugin import find_plugin
-from pybtex.richtext import Text
 
 BOOK = Path(__file__).resolve().parents[2]
 #: The text of the page in the built book.
@@ -26,27 +24,6 @@ def page() -> str:
         words = re.sub(r"\\([-.()#!+])", r"\1", entry.text.render(backend))
         parts.append(f'<a id="{entry.key}"></a>\n\n{words}')
     return "\n\n".join(parts) + "\n"
-
-
-def cited(keys: str, *, parenthesis: bool, works: Path = BOOK / "references.bib") -> str:
-    """Return author and year, as in "(Berthet et al., 2020)"."""
-    works_cited = []
-    for key in keys.split(","):
-        people, year = bibliography(works)[key.strip()]
-        who = " and ".join(people) if len(people) < 3 else f"{people[0]} et al."
-        works_cited.append(f"{who}, {year}" if parenthesis else f"{who} ({year})")
-    return f"({'; '.join(works_cited)})" if parenthesis else "; ".join(works_cited)
-
-
-@cache
-def bibliography(path: Path) -> dict[str, tuple[list[str], str]]:
-    """Return family names and year of every work in a BibTeX file."""
-    works = {}
-    for key, entry in parse_file(str(path)).entries.items():
-        names = [[*person.prelast_names, *person.last_names] for person in entry.persons.get("author", [])]
-        people = [" ".join(str(Text.from_latex(part)) for part in parts) for parts in names]
-        works[key] = (people, entry.fields["year"])
-    return works
 
 
 def main() -> None:

@@ -132,7 +132,7 @@ def _button(text: str, tooltip: str, icon: str, url: str) -> dict[str, str]:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Make this module a Sphinx extension; the hooks run before the theme reads its templates, and after it has buttons."""
+    """Make this module a Sphinx extension: one hook runs before the theme reads templates, one after it has buttons."""
     app.connect("html-page-context", add_context, priority=400)
     app.connect("html-page-context", add_buttons, priority=502)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

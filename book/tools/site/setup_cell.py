@@ -1,7 +1,7 @@
 """The first cell of a notebook from the book, which installs everything where nothing is installed.
 
 It fetches the repository at the commit of the page, and installs what the code of this notebook imports of the extra
-`lab`, torch excepted: whoever has none is better served by the README's commands.
+`lab`, except torch: without torch, the commands of the README are the better way.
 """
 
 import ast

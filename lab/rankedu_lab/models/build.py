@@ -71,14 +71,10 @@ def check_start(name: str, pretrained: bool, weights: str | Path | None, known: 
 def _load(net: EmbeddingNet, file: Path) -> str:
     """Load a state dict of the whole network, or of a torchvision ResNet; say what the start is."""
     state = read_state(file)
-    target: Any = net
     if isinstance(net, ResNetEmbedding) and "fc.weight" in state:
-        target = net.features
         new = ("fc.", "conv1.") if net.new_stem else ("fc.",)
-        state = {key: value for key, value in state.items() if not key.startswith(new)}
-        state |= {key: value for key, value in target.state_dict().items() if key.startswith(new)}
-    load_state(target, state, file, of=type(net).__name__)
-    return f"file {file.name}"
+        return load_state(net.features, state, file, of=type(net).__name__, new=new)
+    return load_state(net, state, file, of=type(net).__name__)
 
 
 def read_state(file: Path) -> dict[str, Any]:
@@ -94,13 +90,16 @@ def read_state(file: Path) -> dict[str, Any]:
     return state
 
 
-def load_state(target: Any, state: dict[str, Any], file: Path, *, of: str) -> None:
-    """Load what was read; a misfit is reported in one line."""
+def load_state(target: Any, state: dict[str, Any], file: Path, *, of: str, new: tuple[str, ...] = ()) -> str:
+    """Load what was read, but for the keys that begin so, which stay new; say what the start is."""
+    own = {key: value for key, value in target.state_dict().items() if key.startswith(new)}
+    state = {key: value for key, value in state.items() if not key.startswith(new)} | own
     try:
         target.load_state_dict(state)
     except (RuntimeError, TypeError, AttributeError) as error:
         first = " ".join(str(error).split("\n\t")[:2])[:300]
         raise ValueError(f"weights must fit the {of}, got {file}, which does not: {first}") from error
+    return f"file {file.name}"
 
 
 def weights_hash(state: Mapping[str, Tensor]) -> str:

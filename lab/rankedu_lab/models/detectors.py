@@ -131,12 +131,7 @@ def _with_pyramid(torchvision: Any, name: str, pretrained: bool, to_be_loaded: b
 def _load(net: Any, name: str, file: Path) -> str:
     """Load a state dict of the detector, or of a classifier with its backbone; say what the start is."""
     state = read_state(file)
-    target = net
-    if "fc.weight" in state and isinstance(net.backbone, nn.Module) and hasattr(net.backbone, "body"):
-        target, state = net.backbone.body, {key: value for key, value in state.items() if not key.startswith("fc.")}
-    else:
-        loss = "roi_heads.classifier_loss."  # a detector may go on with another loss, and then without its memory
-        state = {key: value for key, value in state.items() if not key.startswith(loss)}
-        state |= {key: value for key, value in net.state_dict().items() if key.startswith(loss)}
-    load_state(target, state, file, of=name)
-    return f"file {file.name}"
+    if "fc.weight" in state and hasattr(net.backbone, "body"):
+        return load_state(net.backbone.body, state, file, of=name, new=("fc.",))
+    # A detector may go on with another loss, and then without its memory.
+    return load_state(net, state, file, of=name, new=("roi_heads.classifier_loss.",))

@@ -88,6 +88,12 @@ def test_voc_matching_is_its_definition(seed, step):
         assert len(matches.scores) == sum(len(d["scores"]) for d in found) and (matches.scores.diff() <= 0).all()
 
 
+def test_of_truths_that_are_overlapped_equally_the_first_is_taken():
+    truths = {"boxes": torch.tensor([[0, 0, 10, 10], [2, 0, 12, 10]]), "labels": torch.tensor([1, 1])}
+    between = {"boxes": torch.tensor([[1, 0, 11, 10]]), "labels": torch.tensor([1]), "scores": torch.tensor([0.5])}
+    assert match_detections([between], [truths], n_classes=1).taken.tolist() == [0]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_without_interpolation_it_is_eq_4_where_a_missed_truth_adds_0(seed):
     found, true = scenes(seed)

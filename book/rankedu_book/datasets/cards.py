@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import torch
+from tabulate import tabulate
 
 from rankedu_lab.datasets import DATASETS, Scenes, UnicodeGlyphs, rendering
 from rankedu_lab.datasets.published import Published
@@ -80,14 +81,16 @@ def scenes(images: int = 1000) -> str:
 
 def published(datasets: Mapping[str, Published] = DATASETS) -> str:
     """Return the table of the papers' data sets."""
-    lines = ["| data set | levels | as published | folder |", "|---|---|---|---|"]
+    rows = []
     for name, facts in datasets.items():
         if facts.url:
-            title, counts = f"[{facts.title}]({facts.url})", f"{counted(facts)} ({facts.counted_by})"
-            lines.append(f"| `{name}` {title} | {' → '.join(facts.levels)} | {counts} | `{facts.folder}` |")
-    return "\n".join(lines) + "\n"
+            title, counts = f"`{name}` [{facts.title}]({facts.url})", f"{counted(facts)} ({facts.counted_by})"
+            rows.append((title, " → ".join(facts.levels), counts, f"`{facts.folder}`"))
+    heads = ["data set", "levels", "as published", "folder"]
+    return tabulate(rows, heads, tablefmt="github", disable_numparse=True) + "\n"
 
 
 def table(head: list[str], rows: list[list[str]]) -> list[str]:
-    """Return the lines of a Markdown table whose first column is text, and an empty line."""
-    return [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}", *(f"| {' | '.join(r)} |" for r in rows), ""]
+    """Return a Markdown table whose first column is text, and an empty line."""
+    align = ["left", *["right"] * (len(head) - 1)]
+    return [tabulate(rows, head, tablefmt="pipe", disable_numparse=True, colalign=align), ""]

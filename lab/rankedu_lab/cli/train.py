@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from tabulate import tabulate
 
 from rankedu_lab.cli.shared import reporting
 
@@ -77,6 +78,5 @@ def train(
     if rows is None:
         print("Nothing to do: it is done (choose another --out to train anew).")
     else:
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        print("\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows))
+        print(tabulate(rows[1:], rows[0], tablefmt="plain", disable_numparse=True))
     print(folder / "card.md")

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from tabulate import tabulate
 from torch import Tensor, nn
 
 from rankedu.metrics import average_precision
@@ -233,8 +234,4 @@ def _metrics(statistics: Statistics, steps: int) -> dict[str, float]:
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Write rows with the same keys as aligned text."""
-    names = list(rows[0])
-    cells = [[f"{row[name]:.3f}" if isinstance(row[name], float) else str(row[name]) for name in names] for row in rows]
-    widths = [max(len(name), 5) if isinstance(rows[0][name], float) else len(name) for name in names]
-    lines = [zip(line, widths, strict=True) for line in (names, *cells)]
-    return "\n".join("  ".join(f"{cell:>{width}}" for cell, width in line) for line in lines)
+    return tabulate(rows, headers="keys", tablefmt="plain", floatfmt=".3f")

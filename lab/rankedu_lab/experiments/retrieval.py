@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
+from tabulate import tabulate
 
 from rankedu.metrics import evaluate_retrieval
 from rankedu_lab.experiments._experiment import DEFAULTS, check, fit, open_test, with_defaults
@@ -79,5 +80,4 @@ def chance(data: Data) -> float:
 
 def table(metrics: Mapping[str, float]) -> str:
     """Write metrics as aligned lines."""
-    width = max(map(len, metrics))
-    return "\n".join(f"{name:<{width}}  {value:.3f}" for name, value in metrics.items())
+    return tabulate(metrics.items(), tablefmt="plain", floatfmt=".3f")

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import torch
+from tabulate import tabulate
 
 from rankedu.metrics import spearman
 from rankedu.ranks import rank
@@ -61,11 +62,5 @@ def measure_sorter(ranker: LSTMRanker, *, lists: int = 1000, seed: int = 1) -> d
 def table(rows: Sequence[dict[str, Any]], columns: Iterable[str], *, prefix: str = "") -> str:
     """Write columns of rows, keys less the prefix, as aligned text with three digits, the architecture in front."""
     names = list(columns)
-    cells = [[row[prefix + name] for name in names] for row in rows]
-    texts = [[f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in line] for line in cells]
-    heads = ["", *(row["architecture"] for row in rows)]
-    lines = [
-        f"{head:<8}" + "".join(f"  {cell:>{max(len(name), 6)}}" for cell, name in zip(line, names, strict=True))
-        for head, line in zip(heads, [names, *texts], strict=True)
-    ]
-    return "\n".join(lines)
+    cells = [[row["architecture"], *(row[prefix + name] for name in names)] for row in rows]
+    return tabulate(cells, ["", *names], tablefmt="plain", floatfmt=".3g")

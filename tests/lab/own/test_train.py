@@ -74,6 +74,11 @@ def test_a_folder_becomes_a_card_that_says_what_the_files_say(folder, monkeypatc
     rows = list(csv.DictReader((out / "queries.csv").open(encoding="utf-8")))
     assert np.isclose(np.mean([float(row["mAP"]) for row in rows]), found["average_precision"], atol=1e-4)
     assert "| grey pixels, PCA |" in card
+    [gained] = [line.split(" | ") for line in card.splitlines() if line.startswith("| trained − untrained network |")]
+    [before, after] = [
+        line.split(" | ") for line in card.splitlines() if line.startswith(("| untrained", "| trained |"))
+    ]
+    assert float(gained[1][:6]) == pytest.approx(float(after[1][:5]) - float(before[1][:5]), abs=1.1e-3)
     code, known = re.search(r"```python\n(.*?)```", card, re.DOTALL)[1], {}
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))  # it runs as printed, from any folder
     exec(code, known)
@@ -156,7 +161,7 @@ def test_a_table_is_a_hierarchy_and_a_network_that_knows_something_gives_frozen_
     monkeypatch.setenv("RANKEDU_DATA", str(tmp_path / "cache"))
     done = given(table(), *QUICK, "--out", "deep")
     assert done.exit_code == 0 and "R@1 of group" in done.output and "H-AP" in done.output
-    assert "happier (HAPPIER), as published" in (tmp_path / "deep" / "card.md").read_text(encoding="utf-8")
+    assert "| loss | happier |" in (tmp_path / "deep" / "card.md").read_text(encoding="utf-8")
     frozen = [table(), *QUICK, "--frozen", "--weights", "deep/model.pt", "--loss", "contrastive"]
     done = given(*frozen, "--out", "quick")
     assert done.exit_code == 0 and "frozen features" in done.output, done.output

@@ -1,4 +1,4 @@
-"""The model card of a trained network: what it was trained on and how, what it reaches, and how to load it."""
+"""The model card of a trained network: its data and settings, its metrics, and code that loads it."""
 
 import platform
 from collections.abc import Mapping, Sequence
@@ -8,11 +8,8 @@ from typing import Any
 
 import torch
 
-import rankedu
 from rankedu_lab.experiments.own.evaluation import COMPONENTS, chance
 from rankedu_lab.experiments.own.reading import OwnPictures, Read
-from rankedu_lab.methods import METHODS
-from rankedu_lab.training import History
 
 CARD = """# {name}: model card
 
@@ -61,8 +58,6 @@ def card(
     test: OwnPictures,
     chosen: Mapping[str, Any],
     net: Any,
-    loss: Any,
-    history: History,
     rows: Sequence[Sequence[str]],
     notes: Sequence[str],
     folder: Path,
@@ -70,11 +65,23 @@ def card(
 ) -> str:
     """Write the card; ``chosen`` has all settings, ``rows`` are the table, ``folder`` is where the card goes."""
     source = data.source.resolve()
-    about = {name: text.replace("|", "\\|") for name, text in _about(data, chosen, net, loss, history, command).items()}
+    versions = ", ".join(f"{name} {version(name)}" for name in ("rankedu", "torch", "numpy", "pillow"))
+    about = {
+        "data": f"{source.name}, {len(data.rows):,} pictures; SHA-256 of pictures, labels, split: `{data.digest}`",
+        "labels": " → ".join(data.levels),
+        "split": f"no class on both sides: {data.split}",
+        "training": data.count("train"),
+        "test": data.count("test"),
+        **{name: f"{value}" for name, value in chosen.items() if value or name == "seed"},
+        "start": net.pretrained if net.pretrained != "random" else "random weights",
+        "parameters": f"{sum(map(torch.numel, net.parameters())):,}",
+        "command": f"`{command}`",
+        "versions": f"{versions}, Python {platform.python_version()}",
+    }
     return CARD.format(
         **chosen,
         name=source.name if source.is_dir() else source.stem,
-        about="\n".join(f"| {name} | {text} |" for name, text in about.items()),
+        about="\n".join("| {} | {} |".format(name, text.replace("|", "\\|")) for name, text in about.items()),
         table="\n".join(f"| {' | '.join(cells)} |" for cells in (rows[0], ["---"] * len(rows[0]), *rows[1:])),
         n=len(test),
         chance=chance(test.labels),
@@ -85,30 +92,3 @@ def card(
         file=str(data.folder.resolve() / test.rows[0].file),
         more=", as_stored=True" * data.as_stored,
     )
-
-
-def _about(
-    data: Read, chosen: Mapping[str, Any], net: Any, loss: Any, history: History, command: str
-) -> dict[str, str]:
-    """Describe what was done, by subject, for the head of the card."""
-    settings = ", ".join(f"{name}={value}" for name, value in chosen["settings"].items()) or "as published"
-    start = net.pretrained if net.pretrained != "random" else f"random weights, seed {chosen['seed']}"
-    versions = {"rankedu": rankedu.__version__, **{name: version(name) for name in ("torch", "numpy", "pillow")}}
-    per_class = chosen["per_class"]
-    how = [f"dimensions {chosen['dim']}, pictures of side {chosen['size']}, from {start}"]
-    how += ["mirrored"] * chosen["mirror"] + ["only the last layer was trained"] * chosen["frozen"]
-    return {
-        "data": f"{data.source.resolve().name}, {len(data.rows):,} pictures; SHA-256 of pictures, labels, split: "
-        f"`{data.digest}`",
-        "labels": " → ".join(data.levels),
-        "split": f"no class on both sides: {data.split}",
-        "training": data.count("train"),
-        "test": data.count("test"),
-        "network": f"{chosen['model']}, {sum(map(torch.numel, net.parameters())):,} parameters, {', '.join(how)}",
-        "loss": f"{chosen['loss']} ({METHODS[chosen['loss']].title}), {settings}",
-        "at the end": f"`{' '.join(repr(loss).split())}`",
-        "steps": f"{chosen['steps']} of {chosen['batch_size'] // per_class} classes × {per_class}, Adam, learning rate "
-        f"{chosen['lr']:g}; {history.seconds + history.evaluating:.0f} s",
-        "command": f"`{command}`" if command else "none: called from Python",
-        "versions": ", ".join(map(" ".join, versions.items())) + f", Python {platform.python_version()}",
-    }

@@ -181,7 +181,7 @@ def train(
     rows = table(values, test.labels[:, -1])
     _write(folder, data, test, made["trained"], values["trained"])
     write_packed(folder / "model.pt", lambda file: torch.save(net.cpu().state_dict(), file))
-    text = card(data, test, chosen, net, loss.loss, history, rows, notes, folder, command)
+    text = card(data, test, chosen, net, rows, notes, folder, command)
     with written(folder / "card.md") as part:
         part.write_text(text, encoding="utf-8")
     os.replace(folder / "state" / "log.csv", folder / "log.csv")

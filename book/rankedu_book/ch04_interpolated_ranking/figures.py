@@ -77,8 +77,7 @@ def gradient_bars() -> Figure:
     facts = []
     for axis, lam in zip(axes, (0.05, 0.25, 4.0), strict=True):
         places = ranks_of(scores) - ranks_of(scores + lam * incoming)
-        looks = [style.area(c > 0) for c in incoming]
-        look: Any = {key: [one[key] for one in looks] for key in ("color", "hatch")}
+        look: Any = {key: [style.area(c > 0)[key] for c in incoming] for key in ("color", "hatch")}
         bars = axis.barh(range(5), places, edgecolor="white", **look)
         axis.bar_label(bars, [f"{place:+d}".replace("+0", "0") for place in places], padding=3)
         axis.axvline(0, color=style.BLACK, linewidth=1)

@@ -27,13 +27,11 @@ def push_by_place(places: Sequence[int] = (1, 3, 10), most: int = 100) -> Figure
     facts = []
     for k, colour, marker in zip(places, (style.BLUE, style.GREEN, style.PURPLE), "osD", strict=True):
         push = k / (k + r) ** 2
-        axes.plot(
-            1 + r, push, color=colour, marker=marker, markevery=0.12, markersize=6, label=f"AP: relevant item no. {k}"
-        )
+        look = {"color": colour, "marker": marker, "label": f"AP: relevant item no. {k}"}
+        axes.plot(1 + r, push, markevery=0.12, markersize=6, **look)
         facts.append(f"no. {k} from {push[0]:.2g} with no irrelevant item above to {push[-1]:.2g} with {most}")
-    axes.set(
-        xscale="log", yscale="log", xlabel="1 + irrelevant items above", ylabel="push $dL/d\\mathbf{rk}$, times |rel|"
-    )
+    axes.set(xscale="log", yscale="log")
+    axes.set(xlabel="1 + irrelevant items above", ylabel="push $dL/d\\mathbf{rk}$, times |rel|")
     style.xticks(axes, (1, 2, 5, 10, 20, 50, 100))
     axes.legend(loc="lower left")
     return style.describe(

@@ -45,9 +45,8 @@ def one_item_moves() -> Figure:
     axis.axvspan(-1, 1, color=style.YELLOW, alpha=0.25, linewidth=0)
     axis.plot(line, study.answers(0, line)[1][:, -1], color=style.GREY, linewidth=4, alpha=0.6)
     facts = []
-    for steps, colour, dash in zip(
-        study.STAGES, (style.SKY, style.PURPLE, style.ORANGE, style.BLUE), (":", "-.", "--", "-"), strict=True
-    ):
+    looks = ((style.SKY, ":"), (style.PURPLE, "-."), (style.ORANGE, "--"), (style.BLUE, "-"))
+    for steps, (colour, dash) in zip(study.STAGES, looks, strict=True):
         found, true = study.answers(steps, line)
         axis.plot(line, found[:, -1], dash, color=colour, label=f"{steps} steps")
         facts.append(f"after {steps} steps {(found - true)[line.abs() <= 1].abs().mean():.2f}")

@@ -51,9 +51,8 @@ def what_each_optimises() -> Figure:
     for name, (values, pushes) in walks.items():
         left.plot(shifts, values, label=name, **looks[name])
         right.plot(shifts, pushes, **looks[name])
-        facts.append(
-            f"{name}: from {values[0]:.2f} to {values[-1]:.2f}, push from {pushes[0]:.2f} to {abs(pushes[-1]):.2f}"
-        )
+        push = f"push from {pushes[0]:.2f} to {abs(pushes[-1]):.2f}"
+        facts.append(f"{name}: from {values[0]:.2f} to {values[-1]:.2f}, {push}")
     left.set(xlabel="shift of the relevant items", title="loss", ylim=(-0.05, 2.4))
     right.set(xlabel="shift of the relevant items", title="push on the relevant items", ylim=(-0.25, 2.6))
     style.legend_below(figure, left, 3, handlelength=2.0)

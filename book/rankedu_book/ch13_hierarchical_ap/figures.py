@@ -130,10 +130,8 @@ def two_inversions() -> Figure:
         axis.text(3.3 + 2 * float(1 + shared) + 0.1, 0.7, f"= {proof.h_ranks[1]}", va="center")
         style.write(axis, 4.2, -0.05, f"H-AP = {proof.h_ap} = {float(proof.h_ap):.2f}")
         style.bare(axis, xlim=(0, 7.35), ylim=(-0.3, 1.65))
-        facts.append(
-            f"{', '.join(ranking)}: Lada #2 has H-rank 1 + {shared} = {proof.h_ranks[1]}, and H-AP is "
-            f"{float(proof.h_ap):.2f}"
-        )
+        h_rank = f"Lada #2 has H-rank 1 + {shared} = {proof.h_ranks[1]}"
+        facts.append(f"{', '.join(ranking)}: {h_rank}, and H-AP is {float(proof.h_ap):.2f}")
     return style.describe(
         figure,
         f"Two rankings for the query Lada #2, with relevance 1, 2/3 and 1/3 at levels 3, 2 and 1. {'. '.join(facts)}.",

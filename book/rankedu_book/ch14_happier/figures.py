@@ -16,18 +16,16 @@ from rankedu_book.kit.figures import paper_figure
 
 #: One colour per level, from nothing in common to the same leaf.
 COLOURS = (style.RED, style.ORANGE, style.POSITIVE)
-#: The settings that the figures compare: label and name of the preset.
+#: The settings that the figures compare: label and name of the preset, and how each is drawn.
 SHOWN = {"joined (our default)": "joined", "released default": "happier", "released for iNaturalist": "happier_inat"}
+LOOKS = ((style.BLUE, "-", "^"), (style.GREEN, "--", "s"), (style.ORANGE, "-.", "o"))
 
 
 def steps() -> Figure:
     """Draw three settings of the step beside the true step, and their slope."""
-    figure, axes = style.figure(1, 2, width=7.2, height=3.8, width_ratios=(1.7, 1))
-    left, right = axes
+    figure, (left, right) = style.figure(1, 2, width=7.2, height=3.8, width_ratios=(1.7, 1))
     facts = []
-    for (label, name), line, colour in zip(
-        SHOWN.items(), ("-", "--", "-."), (style.BLUE, style.GREEN, style.ORANGE), strict=True
-    ):
+    for (label, name), (colour, line, _) in zip(SHOWN.items(), LOOKS, strict=True):
         ranker = SupremumRanker.preset(name)
         x = broken_line(ranker, -0.05, 0.062)
         left.plot(x, ranker.step(x), line, color=colour, label=label)
@@ -65,10 +63,9 @@ def broken_bounds() -> Figure:
     """Draw how often each setting is below the true loss, by the standard deviation of the scores."""
     figure, axes = style.figure(height=3.6)
     facts = []
-    looks = (("^-", style.BLUE, 10), ("s--", style.GREEN, 6), ("o-.", style.ORANGE, 7))
-    for (label, name), (line, colour, size) in zip(SHOWN.items(), looks, strict=True):
+    for (label, name), (colour, line, marker), size in zip(SHOWN.items(), LOOKS, (10, 6, 7), strict=True):
         shares = [100 * study.broken_share(name, spread) for spread in study.SPREADS]
-        axes.semilogx(study.SPREADS, shares, line, color=colour, label=label, markersize=size)
+        axes.semilogx(study.SPREADS, shares, marker + line, color=colour, label=label, markersize=size)
         each = (f"{value:.0f} % at {s:g}" for value, s in zip(shares, study.SPREADS, strict=True))
         facts.append(f"{label}: {', '.join(each)}")
     axes.set(xlabel="standard deviation of the scores", ylabel="loss below 1 − H-AP, % of lists", ylim=(-2, 36))

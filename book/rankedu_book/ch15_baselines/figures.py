@@ -103,9 +103,8 @@ def who_pulls_whom() -> Figure:
     edges = np.array([-1.001, -0.5, -0.2, -0.05, -0.004, 0.004, 0.05, 0.2, 0.5, 1.001])
     colours = LinearSegmentedColormap.from_list("pull", [style.RED, "white", style.BLUE], N=len(edges) - 1)
     figure, axes = style.figure(width=8.4, height=5.2)
-    picture = axes.imshow(
-        values / largest, cmap=colours, norm=BoundaryNorm(edges, colours.N), aspect="auto", interpolation="nearest"
-    )
+    look: dict[str, Any] = {"norm": BoundaryNorm(edges, colours.N), "aspect": "auto", "interpolation": "nearest"}
+    picture = axes.imshow(values / largest, cmap=colours, **look)
     counts = [*(len(pairs) for pairs in study.pair_groups()), 9, 18]
     stops = np.cumsum([0, *counts])
     for stop in stops[1:-1]:

@@ -7,11 +7,21 @@ from drawn import gradient
 
 from rankedu.losses import HAPLoss
 from rankedu.metrics import hierarchical_average_precision
-from rankedu.rankers import BlackboxRanker, SupremumRanker
+from rankedu.rankers import PRESETS, BlackboxRanker, SupremumRanker
 from rankedu_book.ch14_happier import figures, study
 from rankedu_book.ch14_happier.bounds import upper_bound
 
 FINE = "AP of characters"
+
+
+def test_the_readable_definition_is_the_loss():
+    """HAPPIER Eq. 5, by all pairs: with the step it is `HAPLoss`, without it is 1 − H-AP."""
+    for spread, name in product((0.01, 0.3), PRESETS):
+        scores, relevance = study.draws(spread, rankings=50)
+        ranker = SupremumRanker.preset(name)
+        soft, hard = study.losses(scores, relevance, ranker.step), study.losses(scores, relevance)
+        torch.testing.assert_close(soft.mean(), HAPLoss(ranker)(scores, relevance))
+        torch.testing.assert_close(hard, 1 - hierarchical_average_precision(scores, relevance))
 
 
 def test_the_verdict_changes_at_one_half_and_at_one_and_every_temperature_and_slope_keep_the_bound():

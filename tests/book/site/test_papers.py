@@ -199,18 +199,16 @@ def test_what_the_page_says_of_a_gpu_stands_in_its_record():
 
 
 def test_what_the_page_says_of_trainings_stands_in_their_records():
-    text = (BOOK / "results.md").read_text(encoding="utf-8")
-    trained = [r.metrics for r in RECORDS if r.lab == "hierarchical_retrieval" and r.parameters["steps"]]
-    level = pearsonr([m["H-AP"] for m in trained], [m["AP of characters"] for m in trained]).statistic
-    assert f"Over the {len(trained)} runs their correlation is {level:.3f}." in text
-    high = [m for m in trained if m["H-AP"] > 0.15]
-    level = pearsonr([m["H-AP"] for m in high], [m["AP of characters"] for m in high]).statistic
-    assert f"Over the {len(high)} runs\n  with an H-AP above 15 % it is {level:.3f}." in text
-    of = {(r.parameters["loss"], r.parameters["seed"]): r.metrics for r in RECORDS if r.metrics in trained}
+    text = " ".join((BOOK / "results.md").read_text(encoding="utf-8").split())
+    trained = [one for one in RECORDS if one.lab == "hierarchical_retrieval" and one.parameters["steps"]]
+    for some in (trained, [one for one in trained if one.metrics["H-AP"] > 0.15]):
+        measured = ([one.metrics[name] for one in some] for name in ("H-AP", "AP of characters"))
+        assert re.search(rf"Over the {len(some)} runs .{{,60}} is {pearsonr(*measured).statistic:.3f}\.", text)
+    of = {(one.parameters["loss"], one.parameters["seed"]): one.metrics for one in trained}
     mean = {loss: sum(of[loss, seed]["H-AP"] for seed in range(3)) for loss, _ in of}
     above = sum(found > mean["happier"] for found in mean.values())
-    assert f"{above} of the {len(mean) - 1} other losses have a larger H-AP" in text
+    assert f"{above} of the {len(mean) - 1} other losses have a larger" in text
     for metric in ("ASI", "AP of scripts"):
         assert all(of["roadmap", seed][metric] < of["hap", seed][metric] for seed in range(3))
     rates = {float(row["loss_lr"]) for row in claims.read("claims_first")} - {1.0}
-    assert f"the best rates of the vectors were {min(rates):.0f} to {max(rates):.0f} times as large" in text
+    assert f"{min(rates):.0f} to {max(rates):.0f} times as large" in text

@@ -40,14 +40,15 @@ FIGURES = {
         ({"batch_size": 64},),
     ),
     "average-precision": About(
-        "**Drag an item** along the scores. Click on it to make it relevant (a disc) or irrelevant (a square).",
+        "**Drag an item**, and raise AP without changing P@3. A click turns it into a relevant one (a disc) or an "
+        "irrelevant one (a square).",
         "Eight items by their scores. A bar stands at the rank of each relevant item, as high as the precision there: "
         "one half at rank 2, one half at rank 4, three fifths at rank 5. AP is the mean of the three bars, 0.53.",
         ({},),
     ),
     "h-ap": About(
-        "**Drag an item, or slide β.** H-AP is the filled part of all boxes. A box is as high as its item is relevant, "
-        "and has one row for each item down to its rank.",
+        "You asked for a Lada #2. **Drag a car, or slide β.** H-AP is the filled part of all boxes. A row of a box is "
+        "full if its car is as relevant as the car of the box.",
         "Seven cars by their scores, and a box for each car that is related to the query, as high as the relevance of "
         "the car. A box has a row for each car down to its rank. A row is full if that car is at least as near to the "
         "query, and partly filled or empty if it is not. H-AP is the filled part of all boxes, 0.76.",
@@ -68,19 +69,21 @@ FIGURES = {
         ({},),
     ),
     "paint": About(
-        "**Drag D**, or **slide λ**. The purple curve is the mean of the black staircase over the window ahead.",
+        "**Drag D**, or **slide λ**. The purple curve is the mean of the staircase over the window ahead. Where is it "
+        "flat?",
         "The rank of item D over its score is a staircase that falls from 5 to 1. Its mean over a window ahead is "
         "a continuous curve that leaves each stair before its edge and never lies above the staircase.",
         ({},),
     ),
     "paths": About(
-        "**Slide the step** of the descent. Drag the rings to say which path you want.",
+        "**Slide the step** of the descent. Drag the rings to say which path you want. Dark cells are expensive.",
         "A grid of costs before the descent and after 16 steps. Cells of the found path get a plus and become more "
         "expensive, and cells of the wanted path get a minus and become cheaper. In the end the two are the same.",
         ({"step": 0}, {"step": 16}),
     ),
     "collapse": About(
-        "**Slide the margin α**, and see how far apart relevant (blue) and irrelevant scores (red, dashed) stop.",
+        "**Slide the margin α** until errors in the scores hardly mix relevant (blue) and irrelevant ones (red, "
+        "dashed).",
         "Eight scores that follow the AP loss for 300 steps. Without a margin the relevant and the irrelevant ones "
         "stop right next to each other, and errors in the scores mix them. With a margin a gap is left between them.",
         ({},),
@@ -89,10 +92,10 @@ FIGURES = {
         "**Slide α.** From where on is there a gradient? Drag an item to change its score.",
         "Six scores, sorted, and below them the same scores after a margin has lowered the relevant ones and raised "
         "the others. C is now behind D. The gradient is zero up to the gap between C and D, and not beyond.",
-        ({},),
+        ({"margin": 0.24},),
     ),
     "tau": About(
-        "**Slide the temperature.** Which pairs of items still have a slope? Drag the items.",
+        "**Slide the temperature.** How many pairs of items still have a slope? Click on an item to see its pairs.",
         "Fifteen pairs of a relevant and an irrelevant item as points on a sigmoid of their difference. Most of them "
         "are in a shaded band around the difference zero, in which the sigmoid has a slope.",
         ({},),
@@ -101,25 +104,25 @@ FIGURES = {
         "**Drag the disc** over the bins. Where does a descent step lower it, although it is relevant?",
         "Above, a histogram of the scores of eleven items in ten bins. Below, the loss against the score of one "
         "relevant item: one minus AP falls in steps, and FastAP rises and falls in arcs above the steps.",
-        ({},),
+        ({"score": 0.21},),
     ),
     "surrogates": About(
-        "**Slide the distortion**, and see which items each method pushes. Drag them.",
+        "**Slide the distortion.** Which method pushes first? When do all of them push like the blind step?",
         "Six items by their scores, two of them relevant, and below them rows of arrows for blackbox, sigmoid, "
         "histogram, projection, and a step that ignores the scores.",
         ({},),
     ),
     "whom": About(
-        "**Drag the items** until the list is perfect, or press the button. Which method still pushes?",
+        "**Drag the items** until the list is perfect, or press **Perfect list**. Which method still pushes?",
         "Five items, B and E relevant. Algorithm 1 pushes B up past A and E up past D, and pushes A and D down. "
         "Identity pushes both relevant items up by 0.6 and the three others down by 0.4.",
         ({},),
     ),
     "cross-entropy": About(
-        "**Press model A, then model C.** Cross entropy falls, and AP falls, too. Drag the photographs.",
+        "**Press model C.** Cross entropy falls. What does AP do? You can drag the photographs, too.",
         "Eight photographs by their scores, three of them relevant. Cross entropy pushes every photograph towards its "
         "side of zero. AP pushes the relevant ones past the two irrelevant ones above them, and nothing else.",
-        ({},),
+        ({"scores": [0.9, 0.6, 0.3, 1.8, 1.5, -4.2, -4.8, -5.4]},),
     ),
 }
 

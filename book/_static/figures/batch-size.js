@@ -96,7 +96,7 @@ rankedu.figures["batch-size"] = ({ el, model, ranks, ui }) => {
     const inside = new Set(now), kept = new Set(before.flat());
     context.fillStyle = play.colour("soft");
     context.font = "13px system-ui, sans-serif";
-    context.fillText(width > 500 ? "1,024 items, a column for each class. Coloured: the batch. Pale: the memory." : "1,024 items, a column for each class", 0, 11);
+    context.fillText(width > 500 ? `1,024 items, a column for each class. Blue: the batch.${state.memory ? " Teal: the memory." : ""}` : `1,024 items. Blue: the batch.${state.memory ? " Teal: the memory." : ""}`, 0, 11);
     const hues = ["line", "sky", "blue"].map(play.colour);
     all.forEach((item) => {
       const which = inside.has(item) ? 2 : kept.has(item) && state.memory ? 1 : 0;
@@ -130,7 +130,8 @@ rankedu.figures["batch-size"] = ({ el, model, ranks, ui }) => {
     picture.draw(width, marks.join(""), "Histogram of the mAP of batches", high);
     const empty = drawn.length - seen.length;
     const none = empty ? ` ${empty} of ${drawn.length} batches have no query with a relevant item.` : "";
-    const off = seen.length ? `The mean is ${ui.number(Math.abs(mean - truth))} ${mean > truth ? "too high" : "too low"}.` : "";
+    const apart = Number(ui.number(mean)) - Number(ui.number(truth)); // of the numbers that are shown
+    const off = seen.length ? `The mean is ${Math.abs(apart) < 0.005 ? "right" : `${ui.number(Math.abs(apart))} ${apart > 0 ? "too high" : "too low"}`}.` : "";
     return `Each query ranks ${Math.min(items, (1 + state.memory) * state.batch_size) - 1} items. ${off}${none}`;
   }
 

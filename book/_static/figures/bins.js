@@ -5,7 +5,7 @@ globalThis.rankedu ??= { figures: {} };
 
 rankedu.figures.bins = ({ el, model, ranks, ui }) => {
   const FIXED = [0.62, 0.08, 0.81, 0.7, 0.45, 0.33, 0.17, -0.11, -0.35, -0.62], RELEVANT = [1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0];
-  const start = { bins: 10, score: 0.21 };
+  const start = { bins: 10, score: -0.3 };
   const LOW = -0.95, HIGH = 0.98;
   const at = (score) => [score, ...FIXED];
   const fast = (score, bins) => 1 - ranks.fast_ap(at(score), RELEVANT, bins);
@@ -40,7 +40,7 @@ rankedu.figures.bins = ({ el, model, ranks, ui }) => {
     marks.push(ui.tag("line", { x1: x(score), x2: x(score), y1: 150, y2: y(value), class: "line dashed thin" }));
     const run = 0.12 / Math.hypot(1, 3 * slope), ends = [score - run, score + run].map((one) => [x(one), y(value + slope * (one - score))]);
     marks.push(ui.tag("line", { x1: ends[0][0], y1: ends[0][1], x2: ends[1][0], y2: ends[1][1], class: "tangent" }), ui.tag("circle", { cx: x(score), cy: y(value), r: 6, class: "yes" }));
-    marks.push(ui.tag("text", { x: 34, y: 348, class: "soft" }, "loss of the list, by the score of the item"));
+    marks.push(ui.tag("text", { x: 34, y: 348, class: "soft" }, "loss of the list, by the score of the disc →"));
     marks.push(ui.tag("line", { x1: 34, x2: 54, y1: 366, y2: 366, class: "line" }), ui.tag("text", { x: 60, y: 370 }, `1 − AP = ${ui.number(exact(score))}`));
     marks.push(ui.tag("line", { x1: 180, x2: 200, y1: 366, y2: 366, class: "line sky" }), ui.tag("text", { x: 206, y: 370 }, `FastAP ${ui.number(value)}`));
     marks.push(ui.tag("circle", { cx: x(score), cy: 150, r: 13, class: "yes" }), ui.tag("text", { x: x(score), y: 155, "text-anchor": "middle", class: "on" }, "↔"));

@@ -75,6 +75,12 @@ rankedu.ui = (() => {
       return (above - below) / (2 * by);
     });
 
+  /** Which steps of a row are long enough to be drawn as arrows in a row `tall` pixels high. */
+  function drawn(steps, tall) {
+    const longest = Math.max(...steps.map(Math.abs));
+    return steps.map((step) => longest > 1e-6 && (Math.abs(step) * (tall / 2 - 1)) / longest >= 1);
+  }
+
   /**
    * Below a list whose items lie at height `top`, a column for each item in the order of the ranks, the best at the
    * right, and below each other rows of arrows, up for what a step raises. A row has a title, a note and for each item a
@@ -87,18 +93,18 @@ rankedu.ui = (() => {
     places.forEach((place, i) => marks.push(tag("text", { x: column(place), y: top + 67, "text-anchor": "middle", class: relevant[i] ? "bold" : "no" }, names[i])));
     let base = top + 74;
     for (const { title, note, steps } of rows) {
-      const longest = Math.max(...steps.map(Math.abs)), none = longest < 1e-6;
+      const longest = Math.max(...steps.map(Math.abs)), pushed = drawn(steps, tall);
       base += wide ? tall / 2 + 6 : tall / 2 + 22;
       const [high, low] = wide ? [base - 3, base + 15] : [base - tall / 2 - 4, base - tall / 2 - 4];
       marks.push(tag("text", { x: 0, y: high, class: "bold" }, title));
       marks.push(tag("text", { x: wide ? 0 : width, y: low, class: "soft", "text-anchor": wide ? "start" : "end" }, note));
       marks.push(tag("line", { x1: left, x2: width, y1: base, y2: base, class: "axis" }));
       steps.forEach((step, i) => {
-        const x = column(places[i]), far = none ? 0 : (-(tall / 2 - 1) * step) / longest, kind = relevant[i] ? "yes" : "down";
+        const x = column(places[i]), far = (-(tall / 2 - 1) * step) / longest, kind = relevant[i] ? "yes" : "down";
         const side = Math.min(8, Math.abs(far)), head = side * Math.sign(far), shaft = Math.min(3, side / 2);
-        if (Math.abs(far) < 1) marks.push(tag("circle", { cx: x, cy: base, r: 2.5, class: "still" }));
+        if (!pushed[i]) marks.push(tag("circle", { cx: x, cy: base, r: 2.5, class: "still" }));
         else marks.push(tag("path", { d: `M${x - shaft},${base} V${base + far - head} H${x - side} L${x},${base + far} L${x + side},${base + far - head} H${x + shaft} V${base} Z`, class: kind }));
-        if (says && !none) marks.push(tag("text", { x, y: far < 0 ? base + 14 : base - 5, "text-anchor": "middle", class: "soft" }, says(step)));
+        if (says && longest > 1e-6) marks.push(tag("text", { x, y: far < 0 ? base + 14 : base - 5, "text-anchor": "middle", class: "soft" }, says(step)));
       });
       base += tall / 2;
     }
@@ -389,7 +395,7 @@ rankedu.ui = (() => {
     });
   }
 
-  return { figure, tag, scale, number, slopes, item, key, bars, arrow, apart, pushes, element, clamp, still, inSight, start };
+  return { figure, tag, scale, number, slopes, item, key, bars, arrow, apart, drawn, pushes, element, clamp, still, inSight, start };
 })();
 
 if (document.querySelector("figure.play")) {

@@ -42,7 +42,7 @@ rankedu.figures["easy-background"] = ({ el, model, ranks, ui }) => {
     marks.push(
       ui.tag("line", { x1: 0, x2: width, y1: base, y2: base, class: "axis" }),
       ui.tag("text", { x: 0, y: 102, class: "soft" }, `${easy.length.toLocaleString("en")} easy proposals`),
-      ui.tag("text", { x: 0, y: base + 36, class: "soft" }, "score: probability of a car (heap: logarithmic)"),
+      ui.tag("text", { x: 0, y: base + 36, class: "soft" }, "score: probability of a car (the height of the heap: logarithmic)"),
     );
     for (const [at, words] of TICKS) marks.push(ui.tag("text", { x: axis(at), y: base + 17, class: "soft", "text-anchor": "middle" }, words));
     for (const car of CARS) marks.push(ui.tag("circle", { cx: axis(car), cy: 76, r: width > 500 ? 7 : 5, class: "yes" }));

@@ -33,21 +33,21 @@ rankedu.figures["look-ahead"] = ({ el, model, ranks, ui }) => {
     const tip = across(lam);
     const marks = [
       ui.tag("text", { x: 0, y: 14, class: "soft" }, "rank now → at λ"),
-      ui.tag("text", { x: width, y: 14, class: "soft", "text-anchor": "end" }, "scores after a step"),
+      ui.tag("text", { x: width, y: 14, class: "soft", "text-anchor": "end" }, "score ↑, by the step →"),
       ui.tag("rect", { x: LEFT, y: TOP - 8, width: tip - LEFT, height: BEST - TOP + 8, class: "area" }),
       ui.tag("line", { x1: LEFT, x2: LEFT, y1: TOP - 8, y2: BEST, class: "axis" }), ui.tag("line", { x1: LEFT, x2: across(FAR), y1: BEST, y2: BEST, class: "axis" }),
       ui.arrow(LEFT, LAMBDA, tip, LAMBDA),
       ui.tag("text", tip < width - 90 ? { x: tip + 20, y: LAMBDA + 5 } : { x: tip - 20, y: LAMBDA + 19, "text-anchor": "end" }, `λ = ${ui.number(lam)}`),
     ];
-    for (const { t, i, j } of passed) {
+    for (const { t, j } of passed.filter(({ t }) => t < lam)) {
       marks.push(ui.tag("line", { x1: across(t), x2: across(t), y1: up(scores[j]), y2: BEST, class: "axis" }));
-      if (t < lam) marks.push(ui.tag("line", { x1: across(t), x2: across(t), y1: up(scores[j]), y2: level(loss(ahead(scores, t - 1e-6))), class: "axis dashed" }));
+      marks.push(ui.tag("line", { x1: across(t), x2: across(t), y1: up(scores[j]), y2: level(loss(ahead(scores, t - 1e-6))), class: "axis dashed" }));
     }
     scores.forEach((score, i) => {
       const end = C[i] ? Math.min(FAR, (HIGH - score) / C[i]) : FAR;
       marks.push(ui.tag("line", { x1: LEFT, x2: across(end), y1: up(score), y2: up(score + end * C[i]), class: C[i] ? "line blue" : "line red dashed fine" }));
     });
-    passed.forEach(({ t, j }) => marks.push(ui.tag("circle", { cx: across(t), cy: up(scores[j]), r: 5, class: t < lam ? "dot mean" : "hollow" })));
+    passed.filter(({ t }) => t < lam).forEach(({ t, j }) => marks.push(ui.tag("circle", { cx: across(t), cy: up(scores[j]), r: 5, class: "dot mean" })));
     const knots = [0, ...passed.map(({ t }) => t), FAR];
     const stairs = knots.slice(1).map((t, k) => `${across(knots[k])},${level(loss(ahead(scores, (knots[k] + t) / 2)))} ${across(t)},${level(loss(ahead(scores, (knots[k] + t) / 2)))}`);
     marks.push(ui.tag("text", { x: 0, y: WORST - 17 }, "loss: mean rank of B and E"));

@@ -6,7 +6,7 @@ globalThis.rankedu ??= { figures: {} };
 rankedu.figures.margin = ({ el, model, ranks, ui }) => {
   const NAMES = "ABCDEF", RELEVANT = [true, true, true, false, false, false];
   const [MOST, TOP, SHIFTED, R] = [0.4, 52, 150, 11];
-  const start = { scores: [0.95, 0.8, 0.55, 0.43, 0.2, 0.06], margin: 0.24, lam: 3 };
+  const start = { scores: [0.95, 0.8, 0.55, 0.43, 0.2, 0.06], margin: 0, lam: 3 };
 
   /* The gradient of 1 − AP by Algorithm 1: that of rankedu.losses.APLoss. */
   function gradient(y, margin, lam) {
@@ -18,7 +18,7 @@ rankedu.figures.margin = ({ el, model, ranks, ui }) => {
   const gap = (y) => Math.min(...y.slice(0, 3)) - Math.max(...y.slice(3));
 
   const alphas = Array.from({ length: 201 }, (_, k) => (k * MOST) / 200);
-  let [axis, sizes, of] = [null, [], ""]; // the length of the gradient for every margin: a staircase, like the ranks
+  let [axis, sizes, of, seen] = [null, [], "", 0]; // the length of the gradient for every margin: a staircase, like the ranks
   function draw({ scores, margin, lam }, width) {
     axis = ui.scale([1.21, -0.21], [R + 2, width - R - 2]);
     const shifted = ranks.shift_by_margin(scores, RELEVANT, margin);
@@ -40,14 +40,15 @@ rankedu.figures.margin = ({ el, model, ranks, ui }) => {
       handles[i].at(axis(score), TOP, `Item ${NAMES[i]}`, `score ${ui.number(score)}`, score);
     });
     const [left, right, top, bottom] = [0, width - 4, 250, 302];
-    if (of !== `${scores} ${lam}`) [sizes, of] = [alphas.map((alpha) => size(gradient(scores, alpha, lam))), `${scores} ${lam}`];
+    if (of !== `${scores} ${lam}`) [sizes, of, seen] = [alphas.map((alpha) => size(gradient(scores, alpha, lam))), `${scores} ${lam}`, 0];
+    seen = Math.max(seen, margin); // the reader draws the staircase by sliding α
     const [across, up] = [ui.scale([0, MOST], [left, right]), ui.scale([0, Math.max(...sizes, 1e-9)], [bottom, top])];
     marks.push(ui.tag("text", { x: 0, y: 234 }, "length of the gradient of the AP loss, by α"));
-    marks.push(ui.tag("polygon", { points: `${left},${bottom} ${sizes.flatMap((value, k) => [alphas[k], alphas[k + 1] ?? MOST].map((alpha) => `${across(alpha).toFixed(1)},${up(value).toFixed(1)}`)).join(" ")} ${right},${bottom}`, class: "bar" }));
+    marks.push(ui.tag("polygon", { points: `${left},${bottom} ${sizes.flatMap((value, k) => [alphas[k], alphas[k + 1] ?? MOST].map((alpha) => `${across(Math.min(alpha, seen)).toFixed(1)},${up(value).toFixed(1)}`).slice(0, alphas[k] > seen ? 0 : 2)).join(" ")} ${across(seen)},${bottom}`, class: "bar" }));
     marks.push(ui.tag("line", { x1: left, x2: right, y1: bottom, y2: bottom, class: "axis" }));
     marks.push(ui.tag("line", { x1: across(margin), x2: across(margin), y1: top - 4, y2: bottom, class: "line" }), ui.tag("circle", { cx: across(margin), cy: up(size(slopes)), r: 6, class: "dot" }));
     const between = gap(scores);
-    const shows = between > 0.06 && between < MOST - 0.06;
+    const shows = between <= seen && between > 0.06 && between < MOST - 0.06;
     if (shows) marks.push(ui.tag("text", { x: across(between), y: bottom + 18, "text-anchor": "middle" }, "gap"), ui.tag("line", { x1: across(between), x2: across(between), y1: bottom, y2: bottom + 5, class: "line" }));
     marks.push(ui.tag("text", { x: left, y: bottom + 18, class: "soft" }, "0"), ui.tag("text", { x: right, y: bottom + 18, class: "soft", "text-anchor": "end" }, String(MOST)));
     picture.draw(width, marks.join(""), "Six scores, the same scores shifted by the margin, and the length of the gradient for every margin");
@@ -63,5 +64,5 @@ rankedu.figures.margin = ({ el, model, ranks, ui }) => {
   const put = (i, score) => play.set({ scores: play.state.scores.map((old, k) => (k === i ? Number(ui.clamp(score, 0, 1).toFixed(3)) : old)) });
   const handles = [...NAMES].map((_, i) => play.handle(picture, { move: ({ x }) => put(i, axis.back(x)), by: (dx, dy) => put(i, play.state.scores[i] + 0.02 * (dy || -dx)) }));
   play.slider("margin", { label: "α, the margin", low: 0, high: MOST });
-  play.slider("lam", { label: "λ", low: 0.1, high: 30, log: true });
+  play.slider("lam", { label: "λ, how far the gradient looks ahead", low: 0.1, high: 30, log: true });
 };

@@ -101,7 +101,7 @@ rankedu.figures.paths = ({ el, model, ui }) => {
     picture.draw(width, marks.join(""), "A grid of costs, the wanted path and the found one", SIDE * size);
     const counted = `Step ${state.step}: the found path is wrong in ${wrong} cells.`;
     if (!wrong) return `Step ${state.step}: the found path is the wanted one. The gradient is zero.`;
-    if (change.some(Boolean)) return `${counted} The two calls differ in ${change.filter(Boolean).length} cells, and only these change.`;
+    if (change.some(Boolean)) return `${counted} A look ahead by λ finds another path, and the ${change.filter(Boolean).length} cells in which the two differ get new costs.`;
     const short = taught(costs, mask(wantedPath(state.leaves)), 1000).change.some(Boolean);
     return `${counted} The gradient is zero, ${short ? "because λ is too short" : "because the wanted path touches itself, and a short cut wins at every λ"}.`;
   }
@@ -111,17 +111,17 @@ rankedu.figures.paths = ({ el, model, ui }) => {
   const put = (row, column) => play.set({ leaves: play.state.leaves.map((old, k) => (k === row ? ui.clamp(Math.round(column), 0, SIDE - 1) : old)) });
   const handles = start.leaves.map((_, row) => play.handle(picture, { move: ({ x }) => put(row, x / size - 0.5), by: (dx, dy) => put(row, play.state.leaves[row] + (dx || dy)) }));
   play.slider("step", { label: "step of the descent", low: 0, high: STEPS, step: 1, format: String });
-  play.slider("lam", { label: "λ", low: 0.01, high: 100, log: true });
+  play.slider("lam", { label: "λ, how far the gradient looks ahead", low: 0.01, high: 100, log: true });
 
-  /* The first time, the descent runs by itself, until a hand takes over. */
+  /* The first time, the first steps run by themselves, until a hand takes over. */
   ui.inSight(el, () => {
     if (ui.still() || location.hash.includes(el.id || "no id")) return;
     const began = performance.now();
     let shown = 0;
     play.set({ step: 0 }, { kept: false });
     requestAnimationFrame(function go(now) {
-      if (play.state.step !== shown || shown === STEPS) return;
-      shown = ui.clamp(Math.floor((now - began) / 160), 0, STEPS);
+      if (play.state.step !== shown || shown === start.step) return;
+      shown = ui.clamp(Math.floor((now - began) / 400), 0, start.step);
       play.set({ step: shown }, { kept: false });
       requestAnimationFrame(go);
     });

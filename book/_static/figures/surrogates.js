@@ -34,19 +34,20 @@ rankedu.figures.surrogates = ({ el, model, ranks, ui }) => {
   }
 
   function draw(state, width) {
-    const { scores } = state, places = ranks.rank(scores);
+    const { scores } = state, places = ranks.rank(scores), tall = width > 560 ? 48 : 32;
+    const drawn = (steps) => ui.drawn(steps, tall);
     const rows = METHODS.map(([title, letter, height], number) => {
       const found = strength(number, state.distortion);
       const slopes = number ? ui.slopes((y) => height(y, found), scores) : ranks.rank_gradient(scores, RELEVANT, found);
       const steps = slopes.map((slope) => -slope);
       const setting = letter === "bins" ? `${Math.round(found)} ${Math.round(found) > 1 ? "bins" : "bin"}` : `${letter} = ${found.toPrecision(2)}`;
-      return { title, note: steps.some((step) => Math.abs(step) > 1e-6) ? setting : `${setting}: no push`, steps };
+      return { title, note: drawn(steps).includes(true) ? setting : `${setting}: no push`, steps };
     });
     const share = ranks.mean(RELEVANT);
     rows.push({ title: "blind step", note: "ignores the scores", steps: RELEVANT.map((own) => own - share) });
-    const moved = rows.map(({ steps }) => steps.filter((step) => Math.abs(step) > 0.02 * Math.max(...steps.map(Math.abs))).length);
+    const moved = rows.map(({ steps }) => drawn(steps).filter(Boolean).length);
     const [line, axis] = list(width, 44, (i) => `rank ${places[i]}, ${rows.map(({ title, steps }) => `${title} ${ui.number(steps[i])}`).join(", ")}`);
-    const [below, high] = ui.pushes(width, 44, axis, { scores, places, names: NAMES, relevant: RELEVANT, rows, tall: width > 560 ? 48 : 32 });
+    const [below, high] = ui.pushes(width, 44, axis, { scores, places, names: NAMES, relevant: RELEVANT, rows, tall });
     picture.draw(width, line + below, "Six items, and what each method does to them", high);
     return `Pushed: ${METHODS.map(([title], k) => `${title} ${moved[k]}`).join(", ")}. Each row has its own scale.`;
   }

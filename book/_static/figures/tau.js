@@ -44,7 +44,7 @@ rankedu.figures.tau = ({ el, model, ranks, ui }) => {
     for (const d of [-1, 0, 1]) marks.push(ui.tag("text", { x: x(d), y: base + 17, class: "soft", "text-anchor": ["start", "middle", "end"][d + 1] }, ui.number(d, 0)));
     marks.push(ui.tag("text", { x: x(-1), y: base + 35, class: "soft" }, "irrelevant score minus relevant score"));
     const [exact, smooth] = [ranks.average_precision(scores, RELEVANT), ranks.smooth_ap(scores, RELEVANT, tau)];
-    const lines = [["AP", exact, ui.number(exact), " full"], ["Smooth-AP", smooth, ui.number(smooth), " full mean"], ["near pairs", close / PAIRS.length, `${close} of ${PAIRS.length}`, " full pairs"]];
+    const lines = [["AP", exact, ui.number(exact), " full"], ["Smooth-AP", smooth, ui.number(smooth), " full mean"], ["with a slope", close / PAIRS.length, `${close} of ${PAIRS.length}`, " full pairs"]];
     lines.forEach(([name, value, words, kind], row) => {
       const [left, top] = wide ? [plot + 24, 122 + row * 62] : [0, base + 60 + row * 24];
       const [begin, end, level] = wide ? [left, width - 4, top + 14] : [130, width - 68, top - 4];
@@ -54,7 +54,7 @@ rankedu.figures.tau = ({ el, model, ranks, ui }) => {
     });
     picture.draw(width, line + marks.join(""), "Pairs of items on a sigmoid of their difference", high);
     const off = Math.abs(Number(ui.number(smooth)) - Number(ui.number(exact))); // of the numbers that are shown
-    return `τ = ${ui.number(tau, tau < 0.1 ? 3 : 2)}: ${close} of ${PAIRS.length} pairs are near. Smooth-AP is ${off < 0.005 ? "as large as AP" : `${ui.number(off)} ${smooth < exact ? "below" : "above"} AP`}.`;
+    return `τ = ${ui.number(tau, tau < 0.1 ? 3 : 2)}: ${close} of ${PAIRS.length} pairs have a slope (above ${THRESHOLD}). Smooth-AP is ${off < 0.005 ? "as large as AP" : `${ui.number(off)} ${smooth < exact ? "below" : "above"} AP`}.`;
   }
 
   const play = ui.figure({

@@ -14,7 +14,7 @@ rankedu.figures.whom = ({ el, model, ranks, ui }) => {
     const gained = ranks.rank_gradient(scores, RELEVANT, lam).map((slope) => Math.round(-lam * slope));
     const identity = ranks.identity_gradient(scores, RELEVANT, state.length ? "std" : "mean").map((slope) => -slope);
     const [line, axis] = list(width, 44, (i) => `rank ${places[i]}, places gained ${gained[i]}, step of identity ${ui.number(identity[i])}`);
-    const pushed = [gained, identity].map((steps) => steps.filter((step) => Math.abs(step) > 1e-6).length);
+    const pushed = [gained, identity].map((steps) => ui.drawn(steps, 64).filter(Boolean).length);
     const [below, high] = ui.pushes(width, 44, axis, {
       scores, places, names: NAMES, relevant: RELEVANT, says: signed, tall: 64,
       rows: [
@@ -33,5 +33,5 @@ rankedu.figures.whom = ({ el, model, ranks, ui }) => {
   const list = play.list(picture, NAMES, RELEVANT);
   play.slider("lam", { label: "λ of Algorithm 1", low: 0.03, high: 4, log: true, ends: ["near neighbours", "whole list"] });
   play.button("Perfect list", () => play.set({ scores: PERFECT }));
-  play.button("Mean and length out", () => play.set({ length: 1 - play.state.length }), (state) => Boolean(state.length));
+  play.button("Remove mean and length", () => play.set({ length: 1 - play.state.length }), (state) => Boolean(state.length));
 };

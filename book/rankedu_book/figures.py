@@ -40,8 +40,7 @@ FIGURES = {
         ({"batch_size": 64},),
     ),
     "average-precision": About(
-        "**Drag an item**, and raise AP without changing P@3. A click turns it into a relevant one (a disc) or an "
-        "irrelevant one (a square).",
+        "**Raise AP without changing P@3.** Drag an item, or click on it to make it relevant or irrelevant.",
         "Eight items by their scores. A bar stands at the rank of each relevant item, as high as the precision there: "
         "one half at rank 2, one half at rank 4, three fifths at rank 5. AP is the mean of the three bars, 0.53.",
         ({},),

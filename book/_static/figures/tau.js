@@ -54,7 +54,7 @@ rankedu.figures.tau = ({ el, model, ranks, ui }) => {
     });
     picture.draw(width, line + marks.join(""), "Pairs of items on a sigmoid of their difference", high);
     const off = Math.abs(Number(ui.number(smooth)) - Number(ui.number(exact))); // of the numbers that are shown
-    return `τ = ${ui.number(tau, tau < 0.1 ? 3 : 2)}: ${close} of ${PAIRS.length} pairs have a slope (above ${THRESHOLD}). Smooth-AP is ${off < 0.005 ? "as large as AP" : `${ui.number(off)} ${smooth < exact ? "below" : "above"} AP`}.`;
+    return `τ = ${ui.number(tau, tau < 0.1 ? 3 : 2)}: ${close} of ${PAIRS.length} pairs have a slope. Smooth-AP is ${off < 0.005 ? "as large as AP" : `${ui.number(off)} ${smooth < exact ? "below" : "above"} AP`}.`;
   }
 
   const play = ui.figure({

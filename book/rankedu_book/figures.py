@@ -94,7 +94,7 @@ FIGURES = {
         ({"margin": 0.24},),
     ),
     "tau": About(
-        "**Slide the temperature.** How many pairs of items still have a slope? Click on an item to see its pairs.",
+        "**Slide the temperature.** How many pairs have a slope? Click on an item to see its pairs.",
         "Fifteen pairs of a relevant and an irrelevant item as points on a sigmoid of their difference. Most of them "
         "are in a shaded band around the difference zero, in which the sigmoid has a slope.",
         ({},),

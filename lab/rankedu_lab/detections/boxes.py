@@ -1,58 +1,45 @@
 """Boxes: how much they overlap, and those of a whole test set, checked and put into flat arrays."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from rankedu.checks import RANKABLE, check_integers, check_tensor
+
+FORM = "torchvision's form: one dict an image"
+
 
 def box_iou(boxes: Tensor, others: Tensor) -> Tensor:
-    r"""Compute intersection over union of every box (..., n, 4) with every other (..., m, 4): shape (..., n, m).
+    r"""Intersection over union of every box (..., n, 4) with every other (..., m, 4): shape (..., n, m).
 
     .. math:: \mathrm{IoU}(A, B) = \frac{|A \cap B|}{|A| + |B| - |A \cap B|}
 
     A box has the corners x1, y1, x2, y2, with x1 ≤ x2 and y1 ≤ y2; its width is x2 − x1. The value is in [0, 1],
     float64 for float64 boxes and else float32; 0 for two boxes without area. Gradients flow. O(n m), computed in
     float64: overlaps of just ½ come out right. Explained in chapter 16.
+    Raises ValueError for another shape, or corners that are not finite or stand in another order; TypeError for
+    anything but tensors of numbers.
     Source: RaMBO Sec. 5.2.
 
-    Raises
-    ------
-    ValueError
-        If a shape is another, or corners are not finite or in another order.
-
-    Examples
-    --------
     >>> box_iou(torch.tensor([[0, 0, 2, 2]]), torch.tensor([[0, 0, 2, 1], [1, 1, 3, 3], [5, 5, 6, 6]]))
     tensor([[0.5000, 0.1429, 0.0000]])
     """
-    check_boxes(boxes, "boxes")
-    check_boxes(others, "others")
+    for name, value in (("boxes", boxes), ("others", others)):
+        _check_form(value, name)
+        _check_corners(value.detach(), name)
     dtype = torch.float64 if torch.float64 in (boxes.dtype, others.dtype) else torch.float32
     return overlap(boxes.double()[..., :, None, :], others.double()[..., None, :, :]).to(dtype)
 
 
 def overlap(boxes: Tensor, others: Tensor) -> Tensor:
-    """Compute intersection over union of boxes and others, (..., 4), box by box; 0 where neither has an area."""
+    """Intersection over union of boxes and others, (..., 4), box by box; 0 where neither has an area."""
     corner, far = torch.maximum(boxes[..., :2], others[..., :2]), torch.minimum(boxes[..., 2:], others[..., 2:])
     shared = (far - corner).clamp(min=0).prod(-1)
     area, other = ((x[..., 2:] - x[..., :2]).prod(-1) for x in (boxes, others))
     union = area + other - shared
     return shared / union.masked_fill(union == 0, 1)
-
-
-def check_boxes(boxes: Tensor, name: str) -> None:
-    """Raise ValueError unless the shape is (..., n, 4), and corners are finite and in the right order."""
-    if boxes.ndim < 2 or boxes.shape[-1] != 4:
-        raise ValueError(f"{name} must have shape (..., n, 4), got {tuple(boxes.shape)} (one box is (1, 4))")
-    good = boxes.isfinite().all(-1) & (boxes[..., 2:] >= boxes[..., :2]).all(-1)
-    if not good.all():
-        first = (~good).nonzero()[0].tolist()
-        raise ValueError(
-            f"{name}{first} must be finite, with x1 <= x2 and y1 <= y2, got {boxes[tuple(first)].tolist()} "
-            "(from x, y, width, height: x2 = x + width, y2 = y + height)"
-        )
 
 
 class Boxes(NamedTuple):
@@ -67,26 +54,77 @@ class Boxes(NamedTuple):
 
 def collect(images: Sequence[Mapping[str, Tensor]], n_classes: int, *, name: str, scored: bool) -> Boxes:
     """Check the boxes of every image, and put them one after the other: detections if scored, and truths if not."""
-    boxes, labels, values = [torch.empty(0, 4).double()], [torch.empty(0).long()], [torch.empty(0).double()]
+    if isinstance(images, (Mapping, Tensor, str)) or not isinstance(images, Sequence):
+        raise TypeError(f"{name} must be a list, got {type(images).__name__} ({FORM})")
+    kinds = torch.float64, torch.int64, torch.float64 if scored else torch.bool
+    columns = [
+        [torch.empty(0, 4, dtype=kinds[0], device="cpu")],
+        *([torch.empty(0, dtype=kind, device="cpu")] for kind in kinds[1:]),
+    ]
     for number, image in enumerate(images):
-        box, label = image["boxes"], image["labels"]
-        value = image["scores"] if scored else image.get("difficult", torch.zeros_like(label))
-        check_boxes(box, f"{name}[{number}]['boxes']")
-        if not box.shape[:-1] == label.shape == value.shape:
-            shapes = [tuple(one.shape) for one in (box, label, value)]
-            raise ValueError(f"{name}[{number}] must have a label and a value for each box, got the shapes {shapes}")
-        if ((label < 1) | (label > n_classes)).any():
+        for column, part in zip(columns, _read(image, f"{name}[{number}]", n_classes, scored), strict=True):
+            column.append(part.cpu())
+    count = torch.tensor([len(labels) for labels in columns[1][1:]], dtype=torch.int64, device="cpu")
+    image_of = torch.arange(len(count), device="cpu").repeat_interleave(count)
+    place = torch.arange(len(image_of), device="cpu") - (count.cumsum(0) - count)[image_of]
+    return Boxes(image_of, place, *(torch.cat(column).detach() for column in columns))
+
+
+def _read(image: Mapping[str, Tensor], name: str, n_classes: int, scored: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Boxes, labels, and scores or difficult ones of one image, checked."""
+    needed = ("boxes", "labels", "scores") if scored else ("boxes", "labels")
+    if not isinstance(image, Mapping):
+        raise TypeError(f"{name} must be a dict, got {type(image).__name__} ({FORM})")
+    for key in needed:
+        if key not in image:
+            raise ValueError(f"{name} must have {', '.join(needed)}, got no {key!r} among {sorted(image)} ({FORM})")
+    boxes, labels, kind = image["boxes"], image["labels"], "scores" if scored else "difficult"
+    _check_form(boxes, f"{name}['boxes']")
+    if boxes.ndim != 2:
+        raise ValueError(f"{name}['boxes'] must have shape (n, 4), got {tuple(boxes.shape)} ({FORM})")
+    value: Any = image.get(kind)
+    if value is None and not scored:
+        value = torch.zeros(len(boxes), dtype=torch.bool, device=boxes.device)
+    for key, column in (("labels", labels), (kind, value)):
+        check_tensor(column, f"{name}['{key}']")
+        if column.shape != (len(boxes),):
             raise ValueError(
-                f"{name}[{number}]['labels'] must be from 1 to n_classes = {n_classes}, got {label.tolist()} "
-                "(0 is the background, and no box)"
+                f"{name}['{key}'] must have shape ({len(boxes)},), one for each box, got {tuple(column.shape)}"
             )
-        if value.isnan().any():
-            raise ValueError(f"{name}[{number}]['scores'] must not be NaN (find what made it)")
-        boxes.append(box.detach().double().cpu())
-        labels.append(label.cpu().long())
-        values.append(value.detach().double().cpu())
-    counts = torch.tensor([len(label) for label in labels[1:]], dtype=torch.int64)
-    image_of = torch.arange(len(counts)).repeat_interleave(counts)
-    place = torch.arange(len(image_of)) - (counts.cumsum(0) - counts)[image_of]
-    value = torch.cat(values)
-    return Boxes(image_of, place, torch.cat(boxes), torch.cat(labels), value if scored else value.bool())
+    check_integers(labels, f"{name}['labels']", "convert it with .long()")
+    if scored and value.dtype not in RANKABLE:
+        raise TypeError(f"{name}['scores'] must be floating point or integer, got {value.dtype}")
+    if not scored and value.dtype != torch.bool:
+        raise TypeError(f"{name}['difficult'] must be bool, got {value.dtype} (convert it with .bool())")
+    _check_corners(boxes.detach(), f"{name}['boxes']")
+    if (odd := (labels < 1) | (labels > n_classes)).any():
+        first = int(odd.nonzero()[0])
+        raise ValueError(
+            f"{name}['labels'][{first}] must be from 1 to n_classes = {n_classes}, got {labels[first]} "
+            "(0 is the background, and no box)"
+        )
+    if scored and (odd := value.isnan()).any():
+        raise ValueError(f"{name}['scores'][{int(odd.nonzero()[0])}] must not be NaN (find what made it)")
+    return boxes, labels, value
+
+
+def _check_form(boxes: Tensor, name: str) -> None:
+    check_tensor(boxes, name)
+    if boxes.dtype not in RANKABLE:
+        raise TypeError(f"{name} must be floating point or integer, got {boxes.dtype} (the corners x1, y1, x2, y2)")
+    if boxes.ndim < 2 or boxes.shape[-1] != 4:
+        raise ValueError(
+            f"{name} must have shape (..., n, 4), got {tuple(boxes.shape)} (one box is (1, 4), and none is (0, 4))"
+        )
+
+
+def _check_corners(boxes: Tensor, name: str) -> None:
+    """Finite, and in the right order."""
+    order = "must have x1 <= x2 and y1 <= y2", "from x, y, width, height: x2 = x + width, y2 = y + height"
+    for odd, (wanted, advice) in (
+        (~boxes.isfinite().all(-1), ("must be finite", "find what made it")),
+        ((boxes[..., 2:] < boxes[..., :2]).any(-1), order),
+    ):
+        if odd.any():
+            first = odd.nonzero()[0].tolist()
+            raise ValueError(f"{name}{first} {wanted}, got {boxes[tuple(first)].tolist()} ({advice})")

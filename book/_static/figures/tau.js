@@ -13,7 +13,7 @@ rankedu.figures.tau = ({ el, model, ranks, ui }) => {
 
   function draw(state, width) {
     const { scores, tau } = state;
-    const wide = width > 560, plot = wide ? width - 230 : width, high = wide ? 366 : 404, up = wide ? 0 : 24;
+    const wide = width > 560, plot = wide ? width - 230 : width, high = wide ? 366 : 398, up = wide ? 0 : 24;
     const places = ranks.rank(scores);
     const [line, axis] = list(width, 44, (i) => `rank ${places[i]}`);
     const x = ui.scale([-1, 1], [34, plot - 10]), y = ui.scale([0, 1], [226 - up, 96]);

@@ -220,6 +220,16 @@ def test_the_commands_list_and_check_them(tmp_path, voc, monkeypatch):
         assert "Traceback" not in done.output
 
 
+def test_check_names_missing_pictures_and_shared_classes_and_counts_objects_without_difficult_ones(tmp_path, voc):
+    folder = make(tmp_path, "sop", **{"Ebay_test.txt": "\n".join([HEADS, *PRODUCTS["test"], *PRODUCTS["train"][:1]])})
+    (folder / "mug_final" / "c_0.JPG").unlink()
+    missing, shared = check("sop", tmp_path).problems
+    assert missing.startswith("missing images: 1, among them ") and "c_0.JPG (" in missing
+    assert shared.startswith("classes in training and test: 1, ")
+    found = {(count.part, count.what): count.found for count in check("voc", tmp_path).counts}
+    assert (found["2007 trainval", "objects"], found["2007 trainval", "difficult"]) == (2, 1)
+
+
 BOX = "<bndbox><xmin>{}</xmin><ymin>{}</ymin><xmax>{}</xmax><ymax>{}</ymax></bndbox>"
 OBJECT = "<object><name>{}</name>{}" + BOX + "</object>"
 

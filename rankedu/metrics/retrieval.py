@@ -17,7 +17,8 @@ from rankedu.labels import check_labels, check_rows
 from rankedu.metrics._items import DuplicateItemsWarning, Paths, Tags, identify, warn_of_copies
 from rankedu.metrics._ranking import TIES, Floats, Ints, Ranking, array, rank_items
 from rankedu.metrics._similarities import Similarities, full_precision
-from rankedu.metrics._summary import mean_interval, summary
+from rankedu.metrics._summary import summary
+from rankedu.metrics.intervals import mean_interval
 from rankedu.metrics.names import GRADED, OF_ONE_LEVEL, Metric, parse
 
 __all__ = ["DuplicateItemsWarning", "RetrievalMetrics", "evaluate_retrieval"]

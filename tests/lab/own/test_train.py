@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from rankedu.cli import app
 from rankedu.metrics import evaluate_retrieval
-from rankedu.metrics._summary import mean_interval
+from rankedu.metrics.intervals import mean_interval
 from rankedu_lab.experiments import own
 from rankedu_lab.experiments.own import evaluation, training
 from rankedu_lab.training import loop

@@ -7,7 +7,7 @@ import torch
 from drawn import random
 
 from rankedu.metrics import evaluate_retrieval
-from rankedu.metrics._summary import mean_interval, student
+from rankedu.metrics.intervals import mean_interval, student
 
 #: What the queries of some classes of these sizes get, (queries,), and the mean of it.
 DRAWS = {

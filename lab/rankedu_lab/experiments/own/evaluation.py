@@ -12,7 +12,7 @@ from torch.nn.functional import interpolate, normalize
 
 from rankedu.files import written
 from rankedu.metrics import evaluate_retrieval
-from rankedu.metrics._summary import mean_interval
+from rankedu.metrics.intervals import mean_interval
 from rankedu_lab.experiments.own.pictures import opened, window
 from rankedu_lab.experiments.own.reading import OwnPictures, Read
 

@@ -112,9 +112,11 @@ def _values(scores: Tensor, relevance: Tensor) -> dict[Name, Work]:
     """Make the contestants for mean average precision without a gradient."""
     from sklearn.metrics import average_precision_score
 
-    from rankedu_lab.models import load_torchvision
+    from rankedu_lab.models import StandInWarning, load_torchvision
 
-    load_torchvision("torchmetrics")  # which imports it; beside a torch for the CPU it needs help
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StandInWarning)  # of operators on images, of which there are none here
+        load_torchvision("torchmetrics")  # which imports it; beside a torch for the CPU it needs help
     from torchmetrics.retrieval import RetrievalMAP
 
     above_zero = (scores + 1).flatten()  # torchmetrics takes a score that is not above zero for not retrieved

@@ -370,9 +370,10 @@ rankedu.ui = (() => {
     });
     const here = { el, stage, controls, state, set, slider, button, svg, handle, list, canvas, colour };
     el.play = here; // for tests, and for readers who open the console
-    setTimeout(() => {
+    // Before the page is painted, so that nothing jumps; and not at a frame, which a page behind another is not given.
+    queueMicrotask(() => {
       restore();
-      render(); // not at the next frame: a page behind another, or one that is printed at once, has none
+      render();
     });
     return here;
   }

@@ -125,6 +125,7 @@ rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
     const [x, y] = seat(at);
     const [x0, y0] = seat(state.ball);
     const marks = [
+      ui.tag("text", { x: 0, y: 14, class: "soft" }, "height: the loss"),
       ui.tag("polyline", { points: way, class: "way under" }), ui.tag("polyline", { points: way, class: "way" }),
       ui.tag("circle", { cx: x0, cy: y0, r: 4, class: "from" }),
       ui.tag("ellipse", { cx: x, cy: y + 1, rx: 8, ry: 4, class: "shadow" }),

@@ -67,6 +67,10 @@ def main() -> int:
         pick_device(asked.device)
         run = plan(asked.lab, preset=asked.preset)
         device = {"device": asked.device} if "device" in run.parameters else {"devices": [asked.device]}
+        if (folder / "result.json").exists():
+            raise ValueError(
+                f"out must not have a result of this preset, got {folder} (name another folder with --out)"
+            )
         folder.mkdir(parents=True, exist_ok=True)
         os.environ[RESULT_FOLDER] = str(folder)  # the kernel has it, too
         papermill.execute_notebook(

@@ -48,7 +48,9 @@ class Report(NamedTuple):
         wrong = sum(not count.ok for count in self.counts) + len(self.problems)
         lines = [f"{self.facts.title} in {self.folder}", *map(str, self.counts)]
         lines += [*(f"✗ {problem}" for problem in self.problems), f"  Published counts: {self.facts.counted_by}."]
-        return "\n".join([*lines, f"{wrong} things differ." if wrong else "Nothing differs."])
+        return "\n".join(
+            [*lines, f"{wrong} thing{'s differ' if wrong > 1 else ' differs'}." if wrong else "Nothing differs."]
+        )
 
 
 def check(name: str, root: str | os.PathLike[str] | None = None) -> Report:

@@ -53,6 +53,10 @@ class Recipe:
             check_number(self.clip, "clip", above=0, hint="None for none")
         if self.chunk is not None:
             check_count(self.chunk, "chunk", hint="None for all")
+        if not isinstance(self.amp, bool):
+            raise TypeError(f"amp must be True or False, got {self.amp!r}")
+        for milestone in self.milestones:
+            check_count(milestone, "milestones")
         if (self.schedule == "steps") != bool(self.milestones):
             raise ValueError(
                 f"milestones must be given with schedule='steps', and with no other, got {self.milestones} with "

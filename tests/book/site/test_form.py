@@ -1,7 +1,11 @@
 """The form of the chapters: plain Markdown in true pairs, with right links and numbers, and with folded answers."""
 
 import ast
+import os
 import re
+import shutil
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -124,3 +128,31 @@ def test_no_answer_to_a_prediction_is_in_sight_after_a_run(text):
             assert predict.held(output.data["text/html"]), "it holds something back"
         else:
             assert not predicting or cell.outputs == [], cell.source
+
+
+def test_an_edit_on_either_side_of_a_pair_changes_one_line_of_the_other_and_keeps_the_outputs(tmp_path):
+    text = CHAPTERS[8]
+    for path in (text, pairs.pairs()[text], pairs.ROOT / "jupytext.toml"):
+        (tmp_path / path.relative_to(pairs.ROOT)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, tmp_path / path.relative_to(pairs.ROOT))
+    here = tmp_path / text.relative_to(pairs.ROOT)
+    notebook = tmp_path / pairs.pairs()[text].relative_to(pairs.ROOT)
+    outputs = [cell.outputs for cell in pairs.code_cells(nbformat.read(notebook, as_version=4))]
+
+    def synchronised(edited: Path, other: Path) -> None:
+        os.utime(other, (0, 0))
+        command = [sys.executable, "-m", "jupytext", "--sync", str(edited)]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    before = here.read_text(encoding="utf-8")
+    here.write_text(before.replace("## Takeaways", "## What to take away"), encoding="utf-8")
+    synchronised(here, notebook)
+    made = nbformat.read(notebook, as_version=4)
+    assert any("## What to take away" in cell.source for cell in made.cells)
+    assert [cell.outputs for cell in pairs.code_cells(made)] == outputs
+    next(cell for cell in made.cells if "## Self-test" in cell.source).source += "\n\nA line from Jupyter."
+    nbformat.write(made, notebook)
+    synchronised(notebook, here)
+    after = here.read_text(encoding="utf-8")
+    assert after.replace("\n\nA line from Jupyter.", "").replace("## What to take away", "## Takeaways") == before

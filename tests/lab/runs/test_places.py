@@ -104,3 +104,13 @@ def test_a_job_needs_its_device_and_its_band_is_around_what_was_measured(tmp_pat
     band = yaml.safe_load(gpu_job.proposed({"R@1": 0.5, "seconds": 3.0, "loss share": 0.1}))
     assert band == {"R@1": [0.45, 0.55]} and gpu_job.outside({"R@1": 0.5}, band) == []
     assert gpu_job.outside({"R@1": 0.6}, band) == ["R@1 is 0.6, and its band is 0.45 to 0.55"]
+
+
+def test_a_result_is_not_written_over(tmp_path, monkeypatch, capsys):
+    (kept := tmp_path / "retrieval-glyphs_quick" / "result.json").parent.mkdir()
+    kept.write_text("{}", encoding="utf-8")
+    monkeypatch.setattr(
+        sys, "argv", ["gpu_job.py", "retrieval", "--preset", "glyphs_quick", "--device", "cpu", "--out", str(tmp_path)]
+    )
+    assert gpu_job.main() == 2 and "name another folder with --out" in capsys.readouterr().err
+    assert kept.read_text(encoding="utf-8") == "{}"

@@ -75,6 +75,9 @@ BAD = [
     ({"decay": 1.5}, r"decay must be finite and in \(0, 1\], got 1.5"),
     ({"milestones": (5,)}, r"milestones .* got \(5,\) with schedule='constant'"),
     ({"schedule": "one_cycle", "warmup": 3}, "warmup must be 0 with schedule='one_cycle', got 3"),
+    ({"schedule": "linear"}, "schedule must be one of"),
+    ({"schedule": "steps"}, "milestones must be given with schedule='steps'"),
+    ({"schedule": "steps", "milestones": (0,)}, "milestones must be >= 1, got 0"),
 ]
 
 
@@ -94,6 +97,11 @@ def test_each_group_has_its_learning_rate():
     assert [group["weight_decay"] for group in groups.values()] == [0.1, 0.1, 0.0]
     assert {*groups["head"]["params"]} == {*net.embed.parameters()} and groups["loss"]["params"][0] is loss.proxies
     assert {*updates.parameters()} == {p for p in (*net.parameters(), *loss.parameters()) if p.requires_grad}
+
+
+def test_a_word_is_not_taken_for_16_bits():
+    with pytest.raises(TypeError, match="amp must be True or False, got 'no'"):
+        Recipe(amp="no")
 
 
 def test_a_device_is_picked_by_name_if_it_is_there(monkeypatch):

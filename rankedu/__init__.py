@@ -3,9 +3,6 @@
 A loss is a metric's formula applied to a ranker: a *ranker* maps scores to (soft) ranks, a *formula* maps ranks to a
 number. The book that goes with the package explains every function; each docstring says where.
 
-A value outside the range that a docstring gives raises a ValueError, and one of another type a TypeError, when a loss,
-a ranker or a memory is made too. The message names the parameter, what was expected, what came, and what to do.
-
 Importing the package is free: a part of it is imported, and torch with it, when it is first named.
 """
 

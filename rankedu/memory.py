@@ -70,6 +70,11 @@ class ScoreMemory(_Memory):
     length : int
         τ ≥ 0, in batches.
 
+    Raises
+    ------
+    ValueError, TypeError
+        For a length that is not an int ≥ 0.
+
     Notes
     -----
     O(τ · batch · classes) memory. Explained in chapter 5.
@@ -142,6 +147,11 @@ class EmbeddingMemory(_Memory):
     ----------
     length : int
         τ ≥ 0, in batches.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For a length that is not an int ≥ 0.
 
     References
     ----------

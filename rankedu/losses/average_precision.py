@@ -30,6 +30,13 @@ class APLoss(RankLoss):
         The mean over the queries with a relevant item, their sum, or the loss of each query. A blackbox ranker takes
         the same steps in all three, those of the mean.
 
+    Raises
+    ------
+    ValueError
+        For a margin that is not a finite number ≥ 0, or an unknown reduction.
+    TypeError
+        For a ranker that is not one of :mod:`rankedu.rankers`.
+
     Notes
     -----
     O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. With exact ranks ties are broken against the relevant
@@ -73,6 +80,11 @@ class SmoothAPLoss(APLoss):
     reduction : {"mean", "sum", "none"}
         As in :class:`APLoss`.
 
+    Raises
+    ------
+    ValueError
+        For a temperature that is not a finite number > 0.
+
     Notes
     -----
     O(p n) time for the p relevant items of all queries and their n candidates each; memory as for the scores. Tied
@@ -115,6 +127,11 @@ class SupAPLoss(APLoss):
         As in :class:`~rankedu.rankers.SupremumRanker`.
     reduction : {"mean", "sum", "none"}
         As in :class:`APLoss`.
+
+    Raises
+    ------
+    ValueError
+        As :class:`~rankedu.rankers.SupremumRanker`.
 
     Notes
     -----
@@ -166,6 +183,11 @@ class MAPLoss(nn.Module):
         Extends the ranked lists by the scores of earlier batches.
     class_agnostic_weight : float
         w in [0, 1]. The default makes the ratio mAP : APC the paper's 2 : 1.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :class:`APLoss`, and for a weight outside [0, 1] or a memory that is not a `ScoreMemory`.
 
     Notes
     -----

@@ -21,6 +21,13 @@ class CalibrationLoss(nn.Module):
     at_least, at_most : float
         The bounds a and b, in the unit of the scores. The default is for cosines.
 
+    Raises
+    ------
+    ValueError
+        For a bound that is not finite.
+    TypeError
+        For a bound that is not a number.
+
     Notes
     -----
     O(n). Published with ROADMAP (Ramzi et al., NeurIPS 2021, Eq. 9). Explained in chapter 15.
@@ -72,6 +79,11 @@ class ROADMAPLoss(nn.Module):
         As in :class:`CalibrationLoss`.
     temperature, slope, delta, offset, start
         As in :class:`SupAPLoss`.
+
+    Raises
+    ------
+    ValueError
+        For a weight outside [0, 1]; otherwise as :class:`CalibrationLoss` and :class:`SupAPLoss`.
 
     Notes
     -----

@@ -33,6 +33,11 @@ class ClusterLoss(nn.Module):
     temperature : float
         σ > 0.
 
+    Raises
+    ------
+    ValueError, TypeError
+        For ``n_classes`` or ``dim`` that are not ints ≥ 1, or a temperature that is not a finite number > 0.
+
     Notes
     -----
     Embeddings and proxies are normalised here, in float32 at least. The proxies are parameters: give

@@ -28,6 +28,14 @@ class FastAPLoss(ScoreLoss):
     reduction : {"mean", "sum", "none"}
         As in :class:`APLoss`.
 
+    Raises
+    ------
+    ValueError
+        For fewer bins than one; on a call, for scores outside [−1, 1]. A score that rounding carries beyond by at most
+        0.01 counts as ±1.
+    TypeError
+        For bins that are not an int.
+
     Notes
     -----
     O(n + L) time for each row. The released code gives N/2 times this gradient for N queries, whatever comes in.
@@ -38,8 +46,7 @@ class FastAPLoss(ScoreLoss):
     :class:`rankedu.rankers.HistogramRanker` has the same :math:`h_l`, and exact ranks then.
 
     At a centre the slope is the slope towards lower similarities (at the last centre, the other one). An empty bin adds
-    0. A score that rounding carries beyond [−1, 1] by at most 0.01 counts as ±1; a score further outside is an error.
-    Explained in chapter 10.
+    0. Explained in chapter 10.
 
     References
     ----------

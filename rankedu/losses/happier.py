@@ -36,6 +36,11 @@ class HAPPIERLoss(nn.Module):
     exclude_self, memory
         As in :class:`OnEmbeddings`. The released code has ``exclude_self=False``.
 
+    Raises
+    ------
+    ValueError
+        For a weight outside [0, 1]; otherwise as :class:`HAPLoss` and :class:`ClusterLoss`.
+
     Notes
     -----
     The gradient is the weighted sum of those of the two losses, with a blackbox ranker too. The proxies are parameters:

@@ -46,6 +46,13 @@ class HAPLoss(APLoss):
     reduction : {"mean", "sum", "none"}
         As in :class:`APLoss`.
 
+    Raises
+    ------
+    ValueError
+        For a margin that is not a finite number ≥ 0, ``within_grad`` with a `SupremumRanker`, or ``lower`` without one.
+    TypeError
+        For a ranker that is not one of :mod:`rankedu.rankers`, or a ``lower`` that is not callable.
+
     Notes
     -----
     Only the ratios of the relevances within a query matter. Relevances that differ by rounding only are one grade.

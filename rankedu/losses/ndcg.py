@@ -39,6 +39,13 @@ class NDCGLoss(RankLoss):
     reduction : {"mean", "sum", "none"}
         As in :class:`APLoss`.
 
+    Raises
+    ------
+    ValueError
+        For a margin that is not a finite number ≥ 0, k < 1, or gains that are not finite and ≥ 0.
+    TypeError
+        For a ranker that is not one of :mod:`rankedu.rankers`, or gains that are neither a word nor a function.
+
     Notes
     -----
     The weight of a rank falls from 0.72 at rank 1 to 0.011 at rank 10 and 0.0003 at rank 100, times the share of the

@@ -40,6 +40,13 @@ class OnEmbeddings(nn.Module):
     similarity : {"cosine", "dot", "euclidean"}
         The score is the cosine, the dot product, or minus the distance; evaluate with the same one.
 
+    Raises
+    ------
+    ValueError
+        For an unknown similarity.
+    TypeError
+        For a loss or a relevance that is not callable, or a memory that is not an `EmbeddingMemory`.
+
     Warns
     -----
     InvertedRelevanceWarning

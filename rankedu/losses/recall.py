@@ -36,6 +36,13 @@ class RecallLoss(RankLoss):
         function of differentiable torch operations with W(0) = 0 that never falls.
         :mod:`rankedu.proofs.recall_weights` proves which weights w belong to the first two.
 
+    Raises
+    ------
+    ValueError
+        As :class:`APLoss`, and for an unknown word, or a W with W(0) ≠ 0 or that falls.
+    TypeError
+        As :class:`APLoss`, and for a W that does not map a Tensor to one of its shape.
+
     Notes
     -----
     Cost, ties and gradient as :class:`APLoss`. Explained in chapter 7.
@@ -96,6 +103,11 @@ class RecallAtKSurrogateLoss(RankLoss):
         Each ≥ 1.
     temperature : float
         T > 0, in units of a rank: how far beyond k an item still has a gradient. As T → 0 an item at rank k counts ½.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As :class:`APLoss`, and for k < 1, no k, or a temperature that is not a finite number > 0.
 
     Notes
     -----

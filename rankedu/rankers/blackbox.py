@@ -115,6 +115,11 @@ class BlackboxRanker(ExactRanker):
         Divide the ranks by the number n of items that take part in the row. This is the scale of the released code,
         whose λ is n times smaller for the same gradient: λ_paper = n · λ_code. A loss gives both scales the same value.
 
+    Raises
+    ------
+    ValueError
+        For ``lam`` that is neither a finite number > 0 nor "auto".
+
     Warns
     -----
     NoStepWarning

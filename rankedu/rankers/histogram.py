@@ -30,6 +30,13 @@ class HistogramRanker(Ranker):
         Least and largest score. The default is the range of a cosine similarity. Scores outside count as the nearer
         end, and have no gradient.
 
+    Raises
+    ------
+    ValueError
+        For fewer bins than one, or a range that is not finite and increasing.
+    TypeError
+        For bins that are not an int, or a range that is not two numbers.
+
     Notes
     -----
     O(n + L) time and memory for each row: a rank is the value at :math:`y_k` of a piecewise linear function with L

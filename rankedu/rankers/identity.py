@@ -27,6 +27,11 @@ class IdentityRanker(ExactRanker):
         changes no rank. "std" also removes the part that stretches the scores, and divides the rest by their length.
         "none" removes nothing, for comparison.
 
+    Raises
+    ------
+    ValueError
+        For an unknown projection.
+
     Notes
     -----
     O(n log n) forward, one sort, and O(n) backward. Ties are broken by position; in a loss, against the relevant item.

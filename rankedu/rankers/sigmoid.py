@@ -21,6 +21,11 @@ class SigmoidRanker(PairwiseRanker):
         τ > 0, in units of a score. The smaller, the nearer to the ranks, and the fewer pairs have a gradient: see
         :func:`operating_region`.
 
+    Raises
+    ------
+    ValueError
+        For a temperature that is not a finite number > 0.
+
     Notes
     -----
     O(n²) time for each row; in a loss O(p n) for p relevant items. Pairs are compared in chunks, so memory is O(n).

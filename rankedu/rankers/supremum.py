@@ -52,6 +52,11 @@ class SupremumRanker(PairwiseRanker):
         ≥ 0; added to the sigmoid between 0 and δ. If it is 1/2 or more (and the offset 1 or more), the step lies above
         the Heaviside function, and then it jumps at 0.
 
+    Raises
+    ------
+    ValueError
+        For a parameter that is not finite or out of range.
+
     Notes
     -----
     `PRESETS` has the published settings, :meth:`preset` makes a ranker of one. Chapter 14 proves which of them keep the
@@ -227,6 +232,11 @@ class InfimumStep:
     ----------
     below, above : float
         The slopes of the two parts, ≥ 0.
+
+    Raises
+    ------
+    ValueError
+        For a slope that is negative or not finite.
 
     References
     ----------

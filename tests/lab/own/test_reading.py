@@ -3,6 +3,7 @@
 import io
 import re
 import zlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -256,3 +257,11 @@ def test_a_picture_is_decoded_once_and_views_are_windows_of_it(tmp_path, monkeyp
     assert torch.equal(own.load_picture(tmp_path / side.rows[0].file, size=16), side.load(0))
     Image.fromarray(noise(0, (64, 64, 3))).resize((1600, 1600)).save(packed := io.BytesIO(), "JPEG")
     assert pictures.opened(packed, 37)[0].size == (200, 200), "a large JPEG is decoded at a fraction"
+
+
+def test_pictures_that_memory_cannot_hold_are_refused_with_a_remedy(tmp_path, monkeypatch):
+    fill(tmp_path, *"abcd")
+    for share, fits in ((1.2, False), (1.3, True)):
+        memory = SimpleNamespace(total=share * 12 * 3 * 18**2)
+        monkeypatch.setattr("psutil.virtual_memory", lambda memory=memory: memory)
+        read(tmp_path) if fits else refused(tmp_path, "memory must hold 12 pictures")

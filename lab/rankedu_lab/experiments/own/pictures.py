@@ -143,11 +143,16 @@ def keep(
     files: Sequence[Path], size: int, *, as_stored: bool = False, progress: bool = True
 ) -> tuple[Tensor, list[Found | str]]:
     """Decode files in threads: pixels, uint8 (n, 3, side, side), and for each file what was found, or why not."""
+    import psutil
     from PIL import Image
     from tqdm import tqdm
 
     Image.init()  # not in two threads at once
     side = round(size / KEPT)
+    need, there = 3 * len(files) * side**2, psutil.virtual_memory().total
+    if need > 0.8 * there:
+        sizes = f"{need / 2**30:.1f} GiB at size {size}, got {there / 2**30:.1f} GiB"
+        raise ValueError(f"memory must hold {len(files):,} pictures, {sizes} (choose a smaller --size)")
     pixels = torch.zeros(len(files), 3, side, side, dtype=torch.uint8)
 
     def make(at: int) -> Found | str:

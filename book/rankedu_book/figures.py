@@ -28,10 +28,11 @@ class About(NamedTuple):
 
 FIGURES = {
     "landscape": About(
-        "**Slide λ** until the staircase is a slope and the ball rolls. Click to put the ball elsewhere.",
-        "Three pictures of the same landscape. With a small λ it is a staircase of flat steps and a ball lies still; "
-        "with a larger λ the steps melt into slopes and the ball rolls down; with a large λ one smooth bowl is left.",
-        ({"lam": 0.05}, {"lam": 0.7}, {"lam": 5}),
+        "**Slide λ** until the ball rolls to the goal. Click on a step to put the ball there.",
+        "Three pictures of the same landscape. On its floor are the scores of A and B, and its height is their mean rank. "
+        "With a small λ it is a staircase of flat steps, and a ball lies still. With a larger λ the steps become slopes, "
+        "and the ball rolls some way. With a large λ it rolls down to the goal, where A and B rank first.",
+        ({"lam": 0.05}, {"lam": 1.8}, {"lam": 5}),
     ),
     "batch-size": About(
         "**Slide the batch size**, and see the mAP of random batches move away from the mAP of all 1,024 items.",

@@ -132,6 +132,8 @@ rankedu.ui = (() => {
     el.dataset.figure = name;
     el.setAttribute("data-lm-suppress-shortcuts", "true"); // of JupyterLab
     el.append(element("div", { className: "play-here" }, stage, controls, seenWords, voice));
+    const asked = el.querySelector("figcaption");
+    if (asked && matchMedia("(pointer: coarse)").matches) asked.innerHTML = asked.innerHTML.replace(/\b([Cc])lick( on)?\b/g, (_, c) => (c === "C" ? "Tap" : "tap"));
     const state = structuredClone(start);
     Object.assign(state, model?.get("state"));
     const listeners = [];

@@ -1,167 +1,193 @@
-/* The landscape of a rank-based loss under one slider: six scores move in a plane, the loss is c · rk(y), and a ball rolls
-   down the gradient of Algorithm 1. λ → 0 is the loss itself, a staircase without a slope. */
+/* The landscape of a rank-based loss under one slider. Two relevant items, A and B, have the floor as their scores, four
+   irrelevant items lie still, and the loss is the mean rank of A and B. Its interpolation by Algorithm 1 is flat between
+   the lines on which an item passes another, now or λ ahead. So the surface is drawn exactly, facet by facet. */
 "use strict";
 
 globalThis.rankedu ??= { figures: {} };
 
 rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
-  const WEIGHTS = [0.3, 0.1, -0.25, -0.3, 0.2, -0.05]; // c: by how much the loss wants each rank small
-  const HOME = [0.55, 0.1, -0.5, -0.55, 0.45, -0.05];
-  const AXES = [[0.55, -0.65, -0.5, 0.9, -0.6, 0.35], [-0.5, 0.55, -0.9, 0.35, 0.75, -0.45]];
-  const FAR = 1.5, CELLS = 64, STEPS = 420, ROOM = 8; // pixels around the surface
+  const NAMES = "ABCDEF", C = [0.5, 0.5, 0, 0, 0, 0]; // the loss is c · rk(y)
+  const OTHERS = [0.9, 1.9, 3.2, 4.1], FAR = 5; // the scores of C to F; those of A and B go from 0 to 5
   const [LEAST, MOST] = [0.05, 12]; // of λ
-  const [LOW, HIGH] = [-2.25, 0]; // of the loss on this plane, about;
+  const [LOW, HIGH, STEPS] = [1.5, 5.5, 700]; // of the loss; of the ball
   const VIRIDIS = [[68, 1, 84], [70, 50, 127], [54, 92, 141], [39, 127, 142], [31, 161, 135], [74, 194, 109], [159, 218, 58], [253, 231, 37]];
 
-  const scores = ([u, v]) => HOME.map((at, i) => at + u * AXES[0][i] + v * AXES[1][i]);
-  const loss = (point) => ranks.rank(scores(point)).reduce((sum, place, i) => sum + place * WEIGHTS[i], 0);
-  const height = (point, lam) => ranks.interpolated(scores(point), WEIGHTS, lam);
-
-  // The corners of the cells. m(y) does not depend on λ, so it is computed once.
-  const side = CELLS + 1;
-  const along = Array.from({ length: side }, (_, k) => (2 * FAR * k) / CELLS - FAR);
-  const corners = along.flatMap((v) => along.map((u) => scores([u, v])));
-  const rest = corners.map(ranks.optimal_value);
-  const surface = (lam) =>
-    corners.map((y, k) => (ranks.optimal_value(y.map((score, i) => score + lam * WEIGHTS[i])) - rest[k]) / lam);
+  const scores = (point) => [...point, ...OTHERS];
+  const loss = (point) => ranks.rank(scores(point)).reduce((sum, place, i) => sum + place * C[i], 0);
+  const height = (point, lam) => ranks.interpolated(scores(point), C, lam);
 
   /* The way of the ball: the gradient of Algorithm 1 pushes it, friction slows it. It stays on the map. */
-  function roll(start, lam) {
-    let [at, speed, trail] = [[...start], [0, 0], [[...start]]];
+  function roll(from, lam) {
+    let [at, speed] = [from, [0, 0]];
+    const trail = [from];
     for (let step = 0; step < STEPS; step += 1) {
-      const slopes = ranks.rank_gradient(scores(at), WEIGHTS, lam);
-      const push = AXES.map((axis) => axis.reduce((sum, part, i) => sum + part * slopes[i], 0));
-      speed = speed.map((v, k) => 0.88 * v - 0.004 * push[k]);
-      at = at.map((x, k) => ui.clamp(x + speed[k], -FAR, FAR));
-      if (Math.hypot(...speed) < 1e-4) break;
+      const slopes = ranks.rank_gradient(scores(at), C, lam);
+      speed = speed.map((v, k) => 0.9 * v - 0.004 * slopes[k]);
+      if (Math.hypot(...speed) < 1e-3) break;
+      at = at.map((x, k) => ui.clamp(x + speed[k], 0, FAR));
       trail.push(at);
     }
     return trail;
   }
 
-  /* Looking down on the plane from a corner, from above: a point of the space → a point of the picture, which it fills. */
-  const [TURN, DOWN, TALL] = [0.62, 0.52, 1.3];
-  const seen = (u, v, z) => [
-    u * Math.cos(TURN) - v * Math.sin(TURN),
-    -DOWN * (u * Math.sin(TURN) + v * Math.cos(TURN)) - ((z - LOW) / (HIGH - LOW)) * TALL * Math.sqrt(1 - DOWN * DOWN),
-  ];
-  // The surface fills the picture at every λ: it has one size, and its middle is in the middle.
-  const point = (k) => [along[k % side], along[Math.floor(k / side)]];
-  const some = [...corners.keys()].filter((k) => !((k % side) % 4) && !(Math.floor(k / side) % 4));
-  const ends = (values) => [Math.min(...values), Math.max(...values)];
-  const [left, right] = ends(some.map((k) => seen(...point(k), 0)[0]));
-  const extent = (rise) => ends(some.map((k) => seen(...point(k), rise(k))[1]));
-  const tallest = Math.max(...[LEAST, 1, MOST].map((lam) => extent((k) => height(point(k), lam))).map(([top, bottom]) => bottom - top));
-  function projected(width, high) {
-    const size = Math.min((width - 2 * ROOM) / (right - left), (high - 3 * ROOM) / tallest);
-    const [top, bottom] = extent((k) => heights[k]);
-    const [x0, y0] = [width / 2 - ((left + right) / 2) * size, (high + ROOM) / 2 - ((top + bottom) / 2) * size]; // the ball is above
-    return (u, v, z) => {
-      const [x, y] = seen(u, v, z);
-      return [x0 + x * size, y0 + y * size];
-    };
+  /* The floor from above, its nearest corner the goal: a point and a height → a point of the picture. */
+  let [size, middle, top, tilt, tall] = [1, 0, 0, 0.5, 100];
+  const project = ([u, v], z) => [middle + (u - v) * size, top + (u + v) * size * tilt + ((HIGH - z) / (HIGH - LOW)) * tall];
+  const seat = (point, lam) => project(point, height(point, lam));
+
+  /* Where the surface is hit by a line of sight, along which the score of A minus the score of B does not change. */
+  function hit(x, y, lam) {
+    const apart = ui.clamp((x - middle) / size, -FAR, FAR);
+    let [back, front] = [Math.abs(apart), 2 * FAR - Math.abs(apart)];
+    const point = (sum) => [(sum + apart) / 2, (sum - apart) / 2];
+    for (let k = 0; k < 24; k += 1) {
+      const half = (back + front) / 2;
+      if (seat(point(half), lam)[1] < y) back = half;
+      else front = half;
+    }
+    return point(back).map((score) => Number(ui.clamp(score, 0, FAR).toFixed(3)));
   }
 
-  const shades = Array.from({ length: 64 * 24 }, (_, number) => {
-    const [share, light] = [Math.floor(number / 24) / 63, 0.62 + (0.6 * (number % 24)) / 23];
-    const at = share * (VIRIDIS.length - 1), below = Math.min(Math.floor(at), VIRIDIS.length - 2);
-    return `rgb(${VIRIDIS[below].map((value, k) => Math.min(255, Math.round(light * (value + (at - below) * (VIRIDIS[below + 1][k] - value))))).join(" ")})`;
-  });
+  const colour = (z, light) => {
+    const at = ui.clamp((z - LOW) / (HIGH - LOW), 0, 1) * (VIRIDIS.length - 1), below = Math.min(Math.floor(at), VIRIDIS.length - 2);
+    return `rgb(${VIRIDIS[below].map((value, k) => Math.round(Math.min(255, light * (value + (at - below) * (VIRIDIS[below + 1][k] - value))))).join(" ")})`;
+  };
 
-  function paint(context, heights, project) {
-    const places = heights.map((z, k) => project(...point(k), z));
-    const unit = (2 * FAR) / CELLS;
-    context.lineWidth = 0.8;
+  /* Paint a flat facet. In the picture, too, its height changes along one direction only. */
+  function facet(context, corners, heights, light) {
+    const places = corners.map((corner, k) => project(corner, heights[k]));
+    const [[x0, y0], [x1, y1], , [x3, y3]] = places;
+    const [a, b, c, d, p, q] = [x1 - x0, y1 - y0, x3 - x0, y3 - y0, heights[1] - heights[0], heights[3] - heights[0]];
+    const [area, low, high] = [a * d - b * c, Math.min(...heights), Math.max(...heights)];
+    const [gx, gy] = [(p * d - q * b) / area, (q * a - p * c) / area], steep = gx * gx + gy * gy;
+    if (high - low < 0.01 || !(steep < 1e4)) context.fillStyle = colour((low + high) / 2, light);
+    else {
+      const along = (z) => [x0 + ((z - heights[0]) * gx) / steep, y0 + ((z - heights[0]) * gy) / steep];
+      const shade = context.createLinearGradient(...along(low), ...along(high));
+      for (let k = 0; k <= 6; k += 1) shade.addColorStop(k / 6, colour(low + (k / 6) * (high - low), light));
+      context.fillStyle = shade;
+    }
+    outline(context, places);
+    context.fill();
+    context.strokeStyle = context.fillStyle; // no seam between two facets
+    context.stroke();
+  }
+
+  function outline(context, places) {
+    context.beginPath();
+    places.forEach((place, k) => (k ? context.lineTo(...place) : context.moveTo(...place)));
+    context.closePath();
+  }
+
+  function paint(context, lam) {
+    const ahead = lam * C[0];
+    const knots = [...new Set([0, FAR, ...OTHERS, ...OTHERS.map((score) => score - ahead)])].filter((x) => x >= 0 && x <= FAR).sort((a, b) => a - b);
+    const heights = knots.map((u) => knots.map((v) => height([u, v], lam)));
     context.lineJoin = "round";
-    for (let row = CELLS - 1; row >= 0; row -= 1)
-      for (let column = CELLS - 1; column >= 0; column -= 1) {
-        const k = row * side + column;
-        const [a, b, c, d] = [k, k + 1, k + 1 + side, k + side];
-        const rise = (heights[b] - heights[a] + heights[c] - heights[d]) / (2 * unit);
-        const slant = (heights[d] - heights[a] + heights[c] - heights[b]) / (2 * unit);
-        const light = (0.55 * rise + 0.1 * slant + 1.4) / Math.hypot(rise, slant, 1.9);
-        const share = ((heights[a] + heights[b] + heights[c] + heights[d]) / 4 - LOW) / (HIGH - LOW);
-        const shade = Math.round(63 * ui.clamp(share, 0, 1)) * 24 + Math.round(23 * ui.clamp(light, 0, 1));
-        context.fillStyle = context.strokeStyle = shades[shade];
+    context.lineWidth = 0.7;
+    for (let i = 0; i + 1 < knots.length; i += 1)
+      for (let j = 0; j + 1 < knots.length; j += 1) {
+        const around = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]];
+        const [here, right, , left] = around.map(([k, l]) => heights[k][l]);
+        const [rise, slant] = [(right - here) / (knots[i + 1] - knots[i]), (left - here) / (knots[j + 1] - knots[j])];
+        const light = 0.62 + 0.4 * ((1 - 0.1 * rise + 0.35 * slant) / Math.hypot(1, rise, slant));
+        facet(context, around.map(([k, l]) => [knots[k], knots[l]]), around.map(([k, l]) => heights[k][l]), light);
+      }
+    // Where an item passes another, at every λ.
+    context.strokeStyle = "rgb(255 255 255 / 45%)";
+    context.lineWidth = 1;
+    for (const own of OTHERS)
+      for (const side of [(x) => [own, x], (x) => [x, own]]) {
         context.beginPath();
-        context.moveTo(...places[a]);
-        context.lineTo(...places[b]);
-        context.lineTo(...places[c]);
-        context.lineTo(...places[d]);
-        context.closePath();
-        context.fill();
+        knots.forEach((x, k) => context[k ? "lineTo" : "moveTo"](...seat(side(x), lam)));
         context.stroke();
       }
-    return places;
+    // The two sides of the block.
+    for (const [side, name] of [[(x) => [x, FAR], "left"], [(x) => [FAR, x], "right"]]) {
+      context.fillStyle = play.colour(name);
+      outline(context, [...knots.map((x) => seat(side(x), lam)), project(side(FAR), LOW - 0.3), project(side(0), LOW - 0.3)]);
+      context.fill();
+    }
   }
 
-  const start = { lam: LEAST, ball: [1.05, 1.1] };
-  let [heights, places, of, trail, key, gone, begun, project] = [[], [], null, [], "", Infinity, 0, null];
+  const start = { lam: LEAST, ball: [0.45, 1.4] };
+  let [trail, of, key, gone, begun] = [[], null, "", 0, 0]; // gone: how many steps the ball has gone
+  const list = (width) => (width > 560 ? 0 : 48); // the height of the list where it is below
+  const slots = ranks.rank(scores(start.ball)); // where each item is in the list, on its way to its rank
 
   function draw(state, width) {
-    const high = Math.round(ui.clamp(width * 0.46, 165, 340));
-    if (of !== state.lam) [heights, of] = [surface(state.lam), state.lam];
+    const wide = width > 560, plot = wide ? width - 130 : width, room = wide ? 26 : 28;
+    [size, tilt, tall] = wide ? [plot / (2 * FAR) - 8, 0.4, 96] : [(plot - 12) / (2 * FAR), 0.4, 60];
+    [middle, top] = [plot / 2, room];
+    const high = Math.round(top + 2 * FAR * size * tilt + tall * (1 + 0.3 / (HIGH - LOW)) + (wide ? 4 : 18));
     if (key !== `${state.lam} ${state.ball}`) {
-      [trail, key] = [roll(state.ball, state.lam), `${state.lam} ${state.ball}`];
-      begun = performance.now();
-      gone = ui.still() ? trail.length - 1 : 0;
+      const moved = of === null || of !== `${state.ball}`;
+      [trail, key, of] = [roll(state.ball, state.lam), `${state.lam} ${state.ball}`, `${state.ball}`];
+      gone = ui.still() ? trail.length - 1 : moved ? 0 : Math.min(gone, trail.length - 1);
+      begun = performance.now() - 8 * gone;
       if (!ui.still()) requestAnimationFrame(go);
     }
-    project = projected(width, high);
-    places = paint(canvas(width, high), heights, project);
+    paint(canvas(width, high + list(width)), state.lam);
+    if (ui.still()) ranks.rank(scores(trail.at(-1))).forEach((place, i) => (slots[i] = place));
     over(state, width, high);
-    const [before, after] = [loss(state.ball), loss(trail[trail.length - 1])].map((value) => ui.number(value, 2));
-    if (trail.length < 3) return `λ = ${ui.number(state.lam)}. The ball lies on a flat step. The gradient is zero, so the ball stays where it is.`;
-    const way = trail[trail.length - 1].map((at, k) => at - trail[0][k]);
-    const rolls = Math.hypot(...way) > 0.15 ? "The ball rolls" : "The ball rolls only to the edge of its step";
-    return `λ = ${ui.number(state.lam)}. ${rolls}, and the loss falls from ${before} to ${after}. Its lowest value is ${ui.number(LOW, 2)}.`;
+    const [before, after] = [loss(state.ball), loss(trail.at(-1))].map((value) => ui.number(value, 1));
+    const says = `λ = ${ui.number(state.lam)}`;
+    if (trail.length < 2) return `${says}: within λ no item passes another, so the step is flat and the ball lies still.`;
+    if (before === after) return `${says}: the ball rolls only to the edge of its step.`;
+    return `${says}: the ball rolls, and the mean rank of A and B falls from ${before} to ${after}. ${after === String(LOW) ? "This is the goal." : `The goal is ${LOW}.`}`;
   }
 
-  /* The way and the ball, above the surface. */
+  /* What lies above the surface: the way, the ball, words, and the items in their order. */
   function over(state, width, high) {
-    const seat = (point) => project(...point, height(point, state.lam));
-    const way = trail.map((point) => seat(point).map((x) => x.toFixed(1)).join(",")).join(" ");
-    const at = trail[Math.min(gone, trail.length - 1)];
-    const [x, y] = seat(at);
-    const [x0, y0] = seat(state.ball);
+    const wide = width > 560, at = trail[Math.min(gone, trail.length - 1)];
+    const way = trail.slice(0, gone + 1).map((point) => seat(point, state.lam).map((x) => x.toFixed(1)).join(",")).join(" ");
+    const [[x, y], [x0, y0], goal] = [seat(at, state.lam), seat(state.ball, state.lam), project([4.55, 4.55], height([4.55, 4.55], state.lam))];
+    const turn = (Math.atan(tilt) * 180) / Math.PI;
+    const side = (point, angle, anchor, words) => {
+      const [a, b] = project(point, LOW - 0.3);
+      return ui.tag("text", { transform: `translate(${a.toFixed(1)} ${(b + (wide ? 18 : 16)).toFixed(1)}) rotate(${angle.toFixed(2)})`, "text-anchor": anchor, class: "soft" }, words);
+    };
     const marks = [
-      ui.tag("text", { x: 0, y: 14, class: "soft" }, "height: the loss"),
+      ui.tag("text", { x: 0, y: 14, class: "soft" }, wide ? "height: the loss, which is the mean rank of A and B" : "height: the mean rank of A and B"),
+      side([FAR / 2, FAR], turn, "middle", "score of A →"), side([FAR, FAR / 2], -turn, "middle", "← score of B"),
+      ui.tag("text", { x: goal[0], y: goal[1] + 4, "text-anchor": "middle", class: "goal" }, "goal"),
       ui.tag("polyline", { points: way, class: "way under" }), ui.tag("polyline", { points: way, class: "way" }),
       ui.tag("circle", { cx: x0, cy: y0, r: 4, class: "from" }),
       ui.tag("ellipse", { cx: x, cy: y + 1, rx: 8, ry: 4, class: "shadow" }),
       ui.tag("circle", { cx: x, cy: y - 7, r: 9, class: "ball" }), ui.tag("circle", { cx: x - 3, cy: y - 10, r: 2.5, class: "gleam" }),
     ];
-    picture.draw(width, marks.join(""), "The landscape and the ball", high);
-    const said = `${state.ball.map((value) => ui.number(value, 2)).join(", ")}, loss ${ui.number(loss(state.ball), 2)}`;
-    handle.at(x0, y0, "Where the ball starts", said, state.ball[0], -FAR, FAR);
+    const slot = wide ? (k) => [width - 24, 34 + k * ((high - 66) / 5)] : (k) => [width - 16 - k * ((width - 32) / 5), high + 30];
+    if (wide) for (let k = 0; k < 6; k += 1) marks.push(ui.tag("text", { x: slot(k)[0] - 30, y: slot(k)[1] + 5, "text-anchor": "end", class: "soft" }, `rank ${k + 1}`));
+    else marks.push(ui.tag("text", { x: 0, y: high + 8, class: "soft" }, "rank 6"), ui.tag("text", { x: width, y: high + 8, "text-anchor": "end", class: "soft" }, "rank 1"));
+    [...NAMES].map((name, i) => i).reverse().forEach((i) => marks.push(ui.item(...slot(slots[i] - 1), i < 2, NAMES[i], 15)));
+    picture.draw(width, marks.join(""), "The landscape, the ball, and the order of the items", high + list(width));
+    const order = ranks.order(scores(at)).map((i) => NAMES[i]).join(" ");
+    handle.at(x, y - 4, "The ball", `score of A ${ui.number(at[0])}, score of B ${ui.number(at[1])}, order ${order}, mean rank ${ui.number(loss(at), 1)}`, at[0], 0, FAR);
   }
 
+  let waiting = 0;
   function go(now) {
-    const before = gone;
-    gone = ui.clamp(Math.floor((now - begun) / 7), 0, trail.length - 1); // a frame may begin before the way was found
-    if (gone !== before && project) over(play.state, play.stage.clientWidth, picture.node.viewBox.baseVal.height);
-    if (gone < trail.length - 1) requestAnimationFrame(go);
+    waiting = 0;
+    gone = ui.clamp(Math.floor((now - begun) / 8), 0, trail.length - 1); // a frame may begin before the way was found
+    const [places, width] = [ranks.rank(scores(trail[gone])), play.stage.clientWidth];
+    const moving = places.map((place, i) => Math.abs(place - slots[i]) > 0.01);
+    places.forEach((place, i) => (slots[i] = moving[i] ? slots[i] + 0.22 * (place - slots[i]) : place));
+    over(play.state, width, picture.node.viewBox.baseVal.height - list(width));
+    if (gone < trail.length - 1 || moving.includes(true)) waiting ||= requestAnimationFrame(go);
   }
 
-  const nearest = ({ x, y }) => {
-    const far = places.map(([px, py]) => Math.hypot(px - x, py - y));
-    const found = far.indexOf(Math.min(...far));
-    return point(found);
-  };
-
-  const play = ui.figure({ el, model, name: "landscape", start, draw, shown: () => ({ end: trail[trail.length - 1], loss: loss(trail[trail.length - 1]) }) });
+  const play = ui.figure({ el, model, name: "landscape", start, draw, shown: () => ({ end: trail.at(-1), loss: loss(trail.at(-1)) }) });
   const canvas = play.canvas();
   const picture = play.svg(300);
   picture.node.classList.add("over");
+  const put = (x, y) => play.set({ ball: hit(x, y, play.state.lam) });
   const handle = play.handle(picture, {
-    move: (place) => play.set({ ball: nearest(place) }),
-    by: (dx, dy) => play.set({ ball: [play.state.ball[0] + 0.05 * dx, play.state.ball[1] + 0.05 * dy].map((x) => ui.clamp(x, -FAR, FAR)) }),
+    move: ({ x, y }) => put(x, y + 4),
+    by: (dx, dy) => play.set({ ball: [play.state.ball[0] + 0.1 * dx, play.state.ball[1] + 0.1 * dy].map((x) => ui.clamp(x, 0, FAR)) }),
   });
   play.stage.addEventListener("click", (event) => {
-    if (event.target === handle.node) return;
     const box = play.stage.getBoundingClientRect();
-    play.set({ ball: nearest({ x: event.clientX - box.left, y: event.clientY - box.top }) });
+    if (event.target !== handle.node) put(event.clientX - box.left, event.clientY - box.top);
   });
   play.slider("lam", { label: "λ, how far the gradient looks ahead", low: LEAST, high: MOST, log: true, ends: ["staircase", "slope"], invites: true });
-  ui.inSight(el, () => ([key] = [""], play.set({}, { kept: false })));
 };

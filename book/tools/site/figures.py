@@ -18,7 +18,8 @@ from rankedu_book.figures import FIGURES, FOLDER, markup
 
 BOOK = FOLDER.parents[1]
 PAGE = """<!doctype html><html lang="en" data-theme="light"><head><meta charset="utf-8"><title>{name}</title>
-<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="{at}/figures.css">
+<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="{at}/../look.css">
+<link rel="stylesheet" href="{at}/figures.css">
 <style>body {{ margin: 0; }} [data-theme=dark] body {{ background: #14181e; color: white; }}
 main {{ max-width: 736px; margin: auto; padding: 1rem; }}</style>
 {scripts}</head><body><main><h1>{name}</h1>{figure}</main></body></html>"""
@@ -49,7 +50,8 @@ def take(browser: object, name: str) -> None:
     states, picture = FIGURES[name].states, FOLDER / f"{name}.png"
     if not picture.exists():  # a new figure: the page asks how large its picture is
         Image.new("1", (1, 1)).save(picture)
-    width = 736 // len(states)
+    between = 24
+    width = (736 + between) // len(states) - between
     window = browser.new_context(  # type: ignore[attr-defined]
         viewport={"width": width + 32, "height": 800}, device_scale_factor=2, reduced_motion="reduce", offline=True
     )
@@ -57,15 +59,16 @@ def take(browser: object, name: str) -> None:
         (Path(folder) / "page.html").write_text(page(name), encoding="utf-8")
         shown = window.new_page()
         shown.goto((Path(folder) / "page.html").as_uri())
-        shown.wait_for_function("document.querySelector('.play').dataset.state")
+        shown.wait_for_function("document.fonts.status === 'loaded' && document.querySelector('.play').dataset.state")
         pictures = []
         for state in states:
             shown.evaluate(f"document.querySelector('.play').play.set({json.dumps(state)})")
             shown.wait_for_timeout(500)
             pictures.append(Image.open(io.BytesIO(shown.locator(".play-stage").screenshot())))
-    whole = Image.new("RGB", (sum(one.width for one in pictures), max(one.height for one in pictures)), "white")
+    step = 2 * (width + between)
+    whole = Image.new("RGB", (step * len(pictures) - 2 * between, max(one.height for one in pictures)), "white")
     for number, one in enumerate(pictures):
-        whole.paste(one, (number * pictures[0].width, 0))
+        whole.paste(one, (number * step, 0))
     whole.quantize(128, dither=Image.Dither.NONE).save(picture, optimize=True)
     window.close()
 

@@ -34,7 +34,7 @@ def _checked(solver: Solver) -> Solver:
 
 
 def differentiate(solver: Solver, lam: Strength) -> Callable[[Tensor], Tensor]:
-    r"""Make a solver differentiable: the same values, and Algorithm 1's gradient.
+    r"""Make a solver differentiable: the same values, and Algorithm 1's gradient. Explained in chapter 2.
 
     With the incoming gradient g = ∂L/∂s, the backward pass calls the solver once more:
 
@@ -43,30 +43,27 @@ def differentiate(solver: Solver, lam: Strength) -> Callable[[Tensor], Tensor]:
         \frac{\partial L}{\partial \mathbf{y}} := -\frac{1}{\lambda}
         \bigl(\mathbf{s}(\mathbf{y}) - \mathbf{s}(\mathbf{y}_\lambda)\bigr)
 
+    The gradient is *not* linear in the incoming one: a loss multiplied by a constant acts like a λ multiplied by it.
+    The losses of :mod:`rankedu.losses` are safe against that; for a ranker of yours that uses this, set ``linear =
+    False``.
+
     Parameters
     ----------
     solver : callable, Tensor (...) -> Tensor (...)
         Minimises y·s over a discrete set; returns s of the shape of y, in any dtype.
     lam : float, or callable, (scores, gradient) -> float
-        Strength λ > 0 of the interpolation, in units of a score per unit of gradient; or a function that chooses it in
-        the backward pass.
+        Strength λ > 0 of the interpolation, in units of a score per unit of gradient; or what chooses it backward.
 
     Returns
     -------
     callable, Tensor (...) -> Tensor (...)
-        Maps floating-point scores to the solution in their dtype and shape. On a call it raises ValueError if the
-        solver returns another shape, and TypeError if the scores are not floating point.
+        Maps floating-point scores to the solution in their dtype and shape. A call raises ValueError if the solver
+        returns another shape, and TypeError if the scores are not floating point.
 
     Raises
     ------
     ValueError
         For ``lam`` that is not a finite number > 0.
-
-    Notes
-    -----
-    Calls the solver twice, once in each direction. The gradient is *not* linear in the incoming one: a loss multiplied
-    by a constant acts like a λ multiplied by it. The losses of :mod:`rankedu.losses` are safe against that; for a
-    ranker of yours that uses this function, set ``linear = False``. Explained in chapter 2.
 
     References
     ----------
@@ -77,11 +74,9 @@ def differentiate(solver: Solver, lam: Strength) -> Callable[[Tensor], Tensor]:
     >>> import torch, rankedu
     >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
     >>> ranks = differentiate(rankedu.rank, lam=1.0)(scores)  # ranking minimises y·s over the permutations
-    >>> ranks.detach()
-    tensor([1., 3., 2.])
     >>> ranks[2].backward()  # make the rank of the last item smaller
-    >>> scores.grad
-    tensor([ 1.,  0., -1.])
+    >>> ranks.detach(), scores.grad
+    (tensor([1., 3., 2.]), tensor([ 1.,  0., -1.]))
     """
     lam = lam if callable(lam) else check_lam(lam)
     solve = _checked(solver)
@@ -95,7 +90,7 @@ def differentiate(solver: Solver, lam: Strength) -> Callable[[Tensor], Tensor]:
 
 
 def interpolate(solver: Solver, gradient: Tensor, lam: float) -> Callable[[Tensor], Tensor]:
-    r"""Build the interpolation f_λ of f(y) = c·s(y), whose gradient Algorithm 1 returns.
+    r"""Build the interpolation f_λ of f(y) = c·s(y), whose gradient Algorithm 1 returns. Explained in chapter 2.
 
     With the optimal value m(z) = min z·s, which is continuous, concave and piecewise linear,
 
@@ -103,21 +98,23 @@ def interpolate(solver: Solver, gradient: Tensor, lam: float) -> Callable[[Tenso
         f_\lambda(\mathbf{y}) = \frac{m(\mathbf{y} + \lambda \mathbf{c}) - m(\mathbf{y})}{\lambda}
         = \mathbf{c} \cdot \mathbf{s}_\lambda + \frac{1}{\lambda}\, \mathbf{y} \cdot (\mathbf{s}_\lambda - \mathbf{s})
 
+    f_λ(y) ≤ f(y), with equality if and only if s(y) is still a minimiser at y + λc.
+
     Parameters
     ----------
     solver : callable, Tensor (..., *event) -> Tensor (..., *event)
         Minimises y·s over a discrete set.
     gradient : Tensor, shape event
-        c, the gradient of the loss with respect to s. Its number of dimensions says over how many of the scores' last
-        dimensions y·s is summed: (n,) for ranks, (h, w) for a path on a grid.
+        c, the gradient of the loss with respect to s. The product y·s is summed over as many of the scores' last
+        dimensions: (n,) for ranks, (h, w) for a path on a grid.
     lam : float
         Strength λ > 0 of the interpolation.
 
     Returns
     -------
     callable, Tensor (..., *event) -> Tensor (...)
-        f_λ; autograd gives its gradient (s_λ − s)/λ. On a call it raises ValueError for scores whose last dimensions
-        are not ``event``, or a solver that returns another shape, and TypeError for scores that are not floating point.
+        f_λ; autograd gives its gradient (s_λ − s)/λ. A call raises ValueError for scores whose last dimensions are not
+        ``event``, or a solver that returns another shape, and TypeError for scores that are not floating point.
 
     Raises
     ------
@@ -125,11 +122,6 @@ def interpolate(solver: Solver, gradient: Tensor, lam: float) -> Callable[[Tenso
         For ``lam`` that is not a finite number > 0.
     TypeError
         For a gradient that is not floating point.
-
-    Notes
-    -----
-    Calls the solver twice. f_λ(y) ≤ f(y), with equality if and only if s(y) is still a minimiser at y + λc.
-    Explained in chapter 2.
 
     References
     ----------

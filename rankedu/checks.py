@@ -190,8 +190,7 @@ def as_graded(
 ) -> Tensor:
     """Relevance by degrees: a copy in floating point, 0 for items that do not take part.
 
-    In float64 if the scores or the values are, or are whole numbers that float32 cannot hold; otherwise in float32,
-    which every device has.
+    In float64 if the scores or the values are, or are whole numbers that float32 cannot hold; otherwise in float32.
     """
     check_like(values, scores, name=name)
     check_where(where, scores)
@@ -307,7 +306,7 @@ def refuse_second_derivative(gradient: Tensor) -> Tensor:
     """Return a gradient that raises an error if it is differentiated: it has no gradient of its own.
 
     torch's ``once_differentiable`` raises only if the incoming gradient has a graph, which the one of a plain loss has
-    not. Its second derivative would then be 0, without a word.
+    not; the second derivative would then be 0, without a word.
     """
     passed: Tensor = _Once.apply(gradient, torch.zeros((), device=gradient.device, requires_grad=True))
     return passed

@@ -88,8 +88,7 @@ def read_labels(
     Returns
     -------
     paths : array, shape (n, L)
-        Integers or text. Below the end of a path, and for an item without a label, the value is −1; text below the end
-        of a path may also be empty.
+        Integers or text; −1 below the end of a path, and for no label. Text below the end of a path may also be empty.
     names : list of str, or None
         The head.
 
@@ -123,9 +122,9 @@ def number_labels(
 ) -> tuple[Tensor, ...]:
     """Turn the labels of one file, or of two that are compared, into int64 (n, L); O(n log n).
 
-    Integers that int64 can represent stay as they are. Else each word, or larger integer, gets a number, wherever it
-    is, and −1 is below the end of a path. Raises ValueError for two files that have no class in common, or write one
-    class in two ways; ``files`` names them.
+    Integers that int64 can represent stay as they are. Else each word, or larger integer, gets a number, the same in
+    both files, and −1 is below the end of a path. Raises ValueError for two files that have no class in common, or
+    write one class in two ways; ``files`` names them.
 
     >>> number_labels([np.array([["bird", "owl"], ["bird", "kiwi"], ["fish", ""]])])[0]
     tensor([[ 1,  4],

@@ -1,4 +1,4 @@
-r"""Hierarchies: from label paths to levels, from levels to graded relevance.
+"""Hierarchies: from label paths to levels, from levels to graded relevance.
 
 A path names the classes of an item from root to leaf, e.g. (Cars, Lada, Lada #2). The *level* of an item for a query is
 the length of the prefix that their paths share: 0 for nothing, L for the same leaf. The *relevance* is what an item of
@@ -31,35 +31,31 @@ class InvertedRelevanceWarning(UserWarning):
 
 
 def levels(labels: Tensor, gallery_labels: Tensor | None = None) -> Tensor:
-    r"""Count how many classes each query shares with each item, going down from the root.
+    """Count how many classes each query shares with each item, going down from the root. Explained in chapter 13.
+
+    Nothing equals −1, not even −1, so an item whose path ends early agrees with others, and with itself, at most to
+    that depth. A leaf id that two parents use is no match between them.
 
     Parameters
     ----------
     labels : Tensor of int, shape (n,) or (n, L)
-        Paths from root to leaf, ids ≥ 0. A path that ends early is filled up with −1. Shape (n,) is L = 1. Of a table
-        of words :func:`rankedu.files.read_labels` and :func:`rankedu.files.number_labels` make them.
+        Paths from root to leaf, ids ≥ 0, filled up with −1 where they end early. Shape (n,) is L = 1. Of a table of
+        words :func:`rankedu.files.read_labels` and :func:`rankedu.files.number_labels` make them.
     gallery_labels : Tensor of int, shape (g,) or (g, L), optional
-        Paths of the items. Default: ``labels``; then the diagonal, which compares each item with itself, is to be left
-        out with ``where``.
+        Paths of the items. By default ``labels``; leave out the diagonal, each item with itself, by ``where``.
 
     Returns
     -------
-    Tensor of int64, shape (n, g)
-        The length of the common prefix, from 0 to L.
+    Tensor of int64, shape (n, g), from 0 to L
 
     Raises
     ------
     ValueError, TypeError
         As :func:`rankedu.labels.check_labels`, and for another number of levels or another device.
 
-    Notes
-    -----
-    Nothing equals −1, not even −1, so an item whose path ends early agrees with others, and with itself, at most to
-    that depth. A leaf id that two parents use is no match between them. O(n · g · L). Explained in chapter 13.
-
     References
     ----------
-    HAPPIER Sec. 3.1.
+    HAPPIER Sec. 3.1
 
     Examples
     --------
@@ -112,9 +108,14 @@ def relevance(
     *,
     monotone: bool = False,
 ) -> Tensor:
-    r"""Share the weight of each level equally among its items.
+    r"""Share the weight of each level equally among its items. Explained in chapter 13.
 
     .. math:: \mathrm{rel}(k) = \frac{(l/L)^\alpha}{|\Omega^{(l)}|} \quad\text{if } k \in \Omega^{(l)}
+
+    Eq. 4 is meant to fall from the leaf to the root, but a finer level l gets less than a coarser one m whenever
+    :math:`|\Omega^{(l)}| / |\Omega^{(m)}| > (l/m)^\alpha`: with 10 items at level 2 and 2 at level 1, 0.1 and 0.25.
+    Then H-AP rewards the ranking that puts the coarse items first. With ``monotone=True`` the order is right for all
+    counts.
 
     Parameters
     ----------
@@ -123,17 +124,16 @@ def relevance(
     alpha : float
         α > 0. The larger, the less the coarse levels weigh.
     n_levels : int, optional
-        L. Default: the largest level in ``levels``. It only scales the result, and H-AP does not see a scale.
+        L, by default the largest level in ``levels``. It only scales the result, which does not matter to H-AP.
     where : Tensor of bool, shape (..., n), optional
-        Items that take part, and are counted. Default: all.
+        Items that take part, and are counted, by default all.
     monotone : bool
-        Divide by :math:`|\Omega^{(\ge l)}|` instead, all items at least as near as level l. See the notes.
+        Divide by :math:`|\Omega^{(\ge l)}|` instead, all items at least as near as level l, which cannot grow with l.
 
     Returns
     -------
-    Tensor of float64, shape (..., n)
-        ≥ 0; 0 for level 0 and outside ``where``. Values that are equal in exact arithmetic are equal. It is float32 on
-        devices without float64.
+    Tensor of float64, shape (..., n), float32 on devices without float64
+        ≥ 0; 0 for level 0 and outside ``where``. Values that are equal in exact arithmetic are equal.
 
     Raises
     ------
@@ -146,17 +146,9 @@ def relevance(
     InvertedRelevanceWarning
         Without ``monotone``, if a finer level gets less relevance than a coarser one.
 
-    Notes
-    -----
-    Eq. 4 is meant to fall from the leaf to the root, but depends on the counts: with 10 items at level 2 and 2 at level
-    1, the fine item gets 0.1 and the coarse one 0.25, and H-AP rewards the ranking that puts the coarse items first.
-    This happens whenever :math:`|\Omega^{(l)}| / |\Omega^{(m)}| > (l/m)^\alpha` for two levels l > m. With
-    ``monotone=True`` the order is right for all counts, because :math:`|\Omega^{(\ge l)}|` cannot grow with l. The
-    leaves keep their relevance. Explained in chapter 13.
-
     References
     ----------
-    HAPPIER Eq. 4.
+    HAPPIER Eq. 4
 
     Examples
     --------
@@ -176,22 +168,20 @@ def relevance(
 
 
 def weighted_ap_relevance(levels: Tensor, weights: Sequence[float] | Tensor, where: Tensor | None = None) -> Tensor:
-    r"""Relevance that turns H-AP into a weighted mean of the average precisions of all levels.
+    r"""Relevance that turns H-AP into a weighted mean of the average precisions of all levels. Explained in chapter 13.
 
     .. math:: \mathrm{rel}(k) = \sum_{p=1}^{l} \frac{w_p}{|\Omega^{(\ge p)}|} \quad\text{if } k \in \Omega^{(l)}
 
     With it, :math:`\mathcal{H}\text{-}\mathrm{AP} = \sum_l w_l \mathrm{AP}^{(l)} / \sum_l w_l`, where
-    :math:`\mathrm{AP}^{(l)}` counts the items of level l or finer as relevant. A level that no item reaches has no AP,
-    and is left out of both sums. Explained in chapter 13.
+    :math:`\mathrm{AP}^{(l)}` counts the items of level l or finer as relevant. A level that no item reaches is left out
+    of both sums.
 
     Parameters
     ----------
-    levels
-        As for :func:`relevance`.
+    levels : as for :func:`relevance`
     weights : sequence of L numbers
         :math:`w_1, \dots, w_L` ≥ 0, not all 0, from the coarsest level to the leaves; only their ratios matter to H-AP.
-    where
-        As for :func:`relevance`.
+    where : as for :func:`relevance`
 
     Returns
     -------
@@ -201,12 +191,11 @@ def weighted_ap_relevance(levels: Tensor, weights: Sequence[float] | Tensor, whe
     Raises
     ------
     ValueError, TypeError
-        For levels that are no ints from 0 to L, weights that are negative, not finite or all 0, or a ``where`` of
-        another shape or dtype.
+        As :func:`relevance`, and for weights that are negative, not finite or all 0, or fewer than levels.
 
     References
     ----------
-    HAPPIER Sec. 3.1.
+    HAPPIER Sec. 3.1
 
     Examples
     --------

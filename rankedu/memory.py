@@ -59,11 +59,11 @@ class _Memory(nn.Module):
 
 
 class ScoreMemory(_Memory):
-    """Remember the class scores of the last batches, and rank the current ones among them.
+    """Remember the class scores of the last batches, and rank the current ones among them. Explained in chapter 5.
 
     The *list* grows, along the batch axis: each class ranks (1 + τ) · batch items. The remembered scores have no
     gradient, and a batch never meets its own copy. Nothing is stored in eval mode, nor where gradients are off. Batches
-    may differ in size, dtype and device; the current batch's are used.
+    may differ in size, dtype and device; the current batch's are used. O(τ · batch · classes) memory.
 
     Parameters
     ----------
@@ -75,10 +75,6 @@ class ScoreMemory(_Memory):
     ValueError, TypeError
         For a length that is not an int ≥ 0.
 
-    Notes
-    -----
-    O(τ · batch · classes) memory. Explained in chapter 5.
-
     References
     ----------
     RaMBO Sec. 4.3
@@ -87,8 +83,7 @@ class ScoreMemory(_Memory):
     --------
     >>> memory = ScoreMemory(length=1)
     >>> _ = memory(torch.tensor([[0.1, 0.2]]), torch.tensor([[True, False]]))
-    >>> all_scores, all_relevance = memory(torch.tensor([[0.3, 0.4]]), torch.tensor([[False, True]]))
-    >>> all_scores
+    >>> memory(torch.tensor([[0.3, 0.4]]), torch.tensor([[False, True]]))[0]
     tensor([[0.3000, 0.4000],
             [0.1000, 0.2000]])
     """
@@ -111,9 +106,8 @@ class ScoreMemory(_Memory):
         scores : Tensor, shape (batch, classes)
             Floating point.
         relevance : Tensor of bool, or of 0 and 1, shape (batch, classes)
-            Which items are relevant to which class.
         where : Tensor of bool, shape (batch, classes), optional
-            Items that take part, now and later. By default, all.
+            Items that take part, now and later, by default all.
 
         Returns
         -------
@@ -138,10 +132,10 @@ class ScoreMemory(_Memory):
 
 
 class EmbeddingMemory(_Memory):
-    """Remember the embeddings and labels of the last batches, as further items to be retrieved.
+    """Remember the embeddings and labels of the last batches, as further items to be retrieved. Explained in chapter 5.
 
     They were made by the network of some steps ago; otherwise as :class:`ScoreMemory`, but with O(τ · batch · dim)
-    memory. ``OnEmbeddings(loss, memory=EmbeddingMemory(3))`` does the rest. Explained in chapter 5.
+    memory. ``OnEmbeddings(loss, memory=EmbeddingMemory(3))`` does the rest.
 
     Parameters
     ----------
@@ -195,8 +189,7 @@ class EmbeddingMemory(_Memory):
         Raises
         ------
         ValueError, TypeError
-            For NaN, another shape or dtype, another width than the remembered embeddings, or ids that the remembered
-            batches have not, or the other way round.
+            For NaN, another shape, dtype or width, or ids in some batches only.
         """
         check_rows(embeddings, "embeddings")
         labels = check_labels(labels, embeddings)

@@ -1,8 +1,6 @@
-r"""Sums over pairs of items, :math:`\sum_j w_{kj}\,\mathrm{step}(y_j - y_k)` for some items k, in chunks.
+r"""Sums over pairs of items, :math:`\sum_j w_{kj}\,\mathrm{step}(y_j - y_k)` for some items k, in chunks of their rows.
 
-Only the pairs of these items with all others are compared, some rows of pairs at a time. The backward pass compares
-them again; it keeps the steps if these are few. Ranks by pairwise steps are such sums; this file knows nothing else of
-rankers or losses.
+Ranks by pairwise steps are such sums. The backward pass compares the pairs again; it keeps the steps if these are few.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-r"""Ranks: the staircase that the book differentiates.
+"""Ranks: the staircase that the book differentiates.
 
-Everything follows from one sort of each row, `Order`. It is the one place that was written for speed: on a CPU a
-score, its place among ties and its position are packed into one integer, and NumPy sorts integers several times faster
-than torch sorts floats.
+Everything follows from one sort of each row, `Order`, the one place that was written for speed: on a CPU a score, its
+place among ties and its position are one integer, and NumPy sorts integers several times faster than torch sorts
+floats.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ HALF = (torch.float16, torch.bfloat16)
 
 
 def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") -> Tensor:
-    r"""Rank the items of each row; the largest score has rank 1.
+    r"""Rank the items of each row; the largest score has rank 1. Explained in chapter 1.
 
     .. math:: \mathbf{rk}(\mathbf{y})_i = 1 + |\{j : y_j > y_i\}|
 
@@ -40,15 +40,14 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
     scores : Tensor, shape (..., n)
         float16, bfloat16, float32, float64 or integer; larger is better. Infinities are allowed, −0.0 ties with 0.0.
     where : Tensor of bool, shape (..., n), optional
-        Items that take part. The scores of the others do not matter, NaN included. By default, all take part.
+        Items that take part, by default all. The scores of the others do not matter, NaN included.
     ties : {"ordinal", "min", "max"}
-        "ordinal" ranks equal scores by position, which gives a permutation (Eq. 1). "min" gives them the best of the
-        ranks that they occupy (Eq. 2 to the letter), "max" the worst.
+        "ordinal" ranks equal scores by position, a permutation (Eq. 1). "min" gives them the best of the ranks that
+        they occupy (Eq. 2 to the letter), "max" the worst.
 
     Returns
     -------
-    Tensor of int64, shape (..., n)
-        Ranks from 1; 0 outside ``where``.
+    Tensor of int64, shape (..., n), from 1; 0 outside ``where``
 
     Raises
     ------
@@ -57,10 +56,6 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
     TypeError
         For scores that are neither floating point nor integer, or a ``where`` that is not bool.
 
-    Notes
-    -----
-    O(n log n): one sort in the scores' own precision. Explained in chapter 1.
-
     References
     ----------
     RaMBO Eq. 1; RaMBO Eq. 2
@@ -68,10 +63,8 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
     Examples
     --------
     >>> scores = torch.tensor([0.5, 0.9, 0.5, 0.1])
-    >>> rank(scores)
-    tensor([2, 1, 3, 4])
-    >>> rank(scores, ties="min")
-    tensor([2, 1, 2, 4])
+    >>> rank(scores), rank(scores, ties="min")
+    (tensor([2, 1, 3, 4]), tensor([2, 1, 2, 4]))
     >>> rank(scores, where=torch.tensor([True, False, True, True]))
     tensor([1, 0, 2, 3])
     """
@@ -100,30 +93,22 @@ def rank(scores: Tensor, *, where: Tensor | None = None, ties: str = "ordinal") 
 
 
 def rank_among(scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-    r"""Rank each member among the members only: :math:`\mathbf{rk}(\mathbf{y}^+)`.
+    r"""Rank each member among the members only: :math:`\mathbf{rk}(\mathbf{y}^+)`. Explained in chapter 7.
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        As for :func:`rank`.
+    scores, where : as for :func:`rank`
     members : Tensor of bool, shape (..., n)
         For :math:`\mathbf{y}^+`, the relevant items.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. By default, all.
 
     Returns
     -------
-    Tensor of int64, shape (..., n)
-        1 for the best member, 0 outside the members.
+    Tensor of int64, shape (..., n), 1 for the best member; 0 outside the members
 
     Raises
     ------
     ValueError, TypeError
         As :func:`rank`, and for members of another shape or dtype.
-
-    Notes
-    -----
-    O(n log n). Ties are broken by position. Explained in chapter 7.
 
     References
     ----------
@@ -141,32 +126,23 @@ def rank_among(scores: Tensor, members: Tensor, *, where: Tensor | None = None) 
 
 
 def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-    r"""Count the irrelevant items that outrank each relevant one.
+    r"""Count the irrelevant items that outrank each relevant one; ties go by position. Explained in chapter 7.
 
     .. math:: r_i = \mathbf{rk}(\mathbf{y})_i - \mathbf{rk}(\mathbf{y}^+)_i
 
     Parameters
     ----------
-    scores : Tensor, shape (..., n)
-        As for :func:`rank`. For a margin, shift them first (Eq. 14).
+    scores, where : as for :func:`rank`
     relevance : Tensor of bool, or of 0 and 1, shape (..., n)
-        Which items are relevant.
-    where : Tensor of bool, shape (..., n), optional
-        Items that take part. By default, all.
 
     Returns
     -------
-    Tensor of int64, shape (..., n)
-        0 for the irrelevant items.
+    Tensor of int64, shape (..., n), 0 for the irrelevant items
 
     Raises
     ------
     ValueError, TypeError
         As :func:`rank`, and for a relevance of another shape, or neither 0 nor 1.
-
-    Notes
-    -----
-    Ties are broken by position. Explained in chapter 7.
 
     References
     ----------
@@ -174,8 +150,7 @@ def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | N
 
     Examples
     --------
-    >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.6])
-    >>> outranking_negatives(scores, torch.tensor([False, True, False, True]))
+    >>> outranking_negatives(torch.tensor([0.9, 0.8, 0.7, 0.6]), torch.tensor([False, True, False, True]))
     tensor([0, 1, 0, 2])
     """
     positive = relevant_items(scores, relevance, where)
@@ -185,34 +160,26 @@ def outranking_negatives(scores: Tensor, relevance: Tensor, *, where: Tensor | N
 def where_of(lengths: Tensor | Sequence[int], n: int | None = None) -> Tensor:
     """Mark the items that take part in padded lists of different lengths: the first of each row.
 
+    Explained in chapter 1.
+
     Parameters
     ----------
     lengths : Tensor of int, shape (...), or sequence of int
         How many items each list has, ≥ 0.
     n : int, optional
-        The length of the padded lists. By default, the largest of ``lengths``.
+        The length of the padded lists, by default the largest of ``lengths``.
 
     Returns
     -------
-    Tensor of bool, shape (..., n)
-        True for the items of the lists, False for the padding.
+    Tensor of bool, shape (..., n), False for the padding, whose values do not matter
 
     Raises
     ------
-    ValueError
-        For negative lengths, or lengths above ``n``.
-    TypeError
-        For lengths that are not integers.
-
-    Notes
-    -----
-    The values in the padding do not matter. Explained in chapter 1.
+    ValueError, TypeError
+        For lengths that are not integers, negative, or above ``n``.
 
     Examples
     --------
-    >>> where_of([2, 3])
-    tensor([[ True,  True, False],
-            [ True,  True,  True]])
     >>> lists = [torch.tensor([0.5, 0.9]), torch.tensor([0.1, 0.3, 0.2])]
     >>> rank(torch.nn.utils.rnn.pad_sequence(lists, batch_first=True), where=where_of([len(y) for y in lists]))
     tensor([[2, 1, 0],
@@ -233,8 +200,8 @@ def where_of(lengths: Tensor | Sequence[int], n: int | None = None) -> Tensor:
 def lists_of(query: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """Collect the items of each query, (n,), in tables of lists of similar length, so that little is padding.
 
-    Yields the numbers of the queries of a table in ascending order of all queries, (q,), their items, (q, m), and which
-    of these are no padding; padding repeats the first item.
+    Yields the numbers of the queries of a table in ascending order, (q,), their items, (q, m), and which of these are
+    no padding, which repeats the first item.
     """
     _, of_item, count = query.unique(return_inverse=True, return_counts=True)
     item, first = of_item.argsort(stable=True), count.cumsum(0) - count
@@ -329,25 +296,12 @@ class Relevant(NamedTuple):
 
 
 def h_rank(scores: Tensor, relevant: Relevant, *, ties: str) -> tuple[Tensor, Tensor]:
-    r"""Rank each relevant item among the items of its grade or better, and compute its H-rank; no gradient.
+    r"""Rank each relevant item, (q, m), among the items of its grade or better, and compute its H-rank; no gradient.
 
     H-rank is the weighted sum of ranks within nested sets, :math:`\sum_{t: r_t \le rel(k)} (r_t - r_{t-1}) rk_t(k)`.
     One sort does for all of these sets: a rank within a set is how many of its members have been seen so far.
-
-    Parameters
-    ----------
-    scores : Tensor, shape (q, m)
-        Those of the relevant items.
-    relevant : Relevant
-        With grades.
-    ties : {"against", "for"}
-        "against" puts the less relevant of two tied items first, as a vanishing margin would. "for" puts the more
-        relevant one first, and tied items of one grade count each other, H(0) = 1.
-
-    Returns
-    -------
-    tuple of Tensor, shape (q, m)
-        The rank among the items that are at least as relevant, and H-rank.
+    ``ties="against"`` puts the less relevant of two tied items first, as a vanishing margin would; ``"for"`` puts the
+    more relevant one first, and then tied items of one grade count each other, H(0) = 1.
     """
     assert relevant.grade is not None and relevant.drop is not None
     grade, drop, groups = relevant.pick(relevant.grade), relevant.drop, relevant.drop.shape[-1]

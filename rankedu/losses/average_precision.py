@@ -12,10 +12,13 @@ from rankedu.rankers.supremum import SupremumRanker
 
 
 class APLoss(RankLoss):
-    r"""One minus average precision, of any ranker.
+    r"""One minus average precision, of any ranker. Explained in chapter 8.
 
     .. math:: L_{AP} = 1 - \mathop{\mathbb{E}}_{i \in \mathrm{rel}} \mathrm{Prec}(i), \qquad
               \mathrm{Prec}(i) = \frac{\mathbf{rk}_\alpha(\mathbf{y}^+)_i}{\mathbf{rk}_\alpha(\mathbf{y})_i}
+
+    With exact ranks ties are broken against the relevant item, which is the limit of a vanishing margin. w times the
+    loss has w times the gradient. O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`.
 
     Parameters
     ----------
@@ -37,11 +40,6 @@ class APLoss(RankLoss):
     TypeError
         For a ranker that is not one of :mod:`rankedu.rankers`.
 
-    Notes
-    -----
-    O(n log n) with :class:`~rankedu.rankers.BlackboxRanker`. With exact ranks ties are broken against the relevant
-    item, which is the limit of a vanishing margin. w times the loss has w times the gradient. Explained in chapter 8.
-
     References
     ----------
     RaMBO Eq. 15; RaMBO Eq. 21; RaMBO Eq. 22; RaMBO Tab. 6
@@ -51,13 +49,10 @@ class APLoss(RankLoss):
     >>> import torch
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
-    >>> relevance = torch.tensor([False, True, True, False])
-    >>> loss = APLoss(BlackboxRanker(lam=2.0))(scores, relevance)
-    >>> round(loss.item(), 4)
-    0.4167
+    >>> loss = APLoss(BlackboxRanker(lam=2.0))(scores, torch.tensor([False, True, True, False]))
     >>> loss.backward()  # both relevant items should pass the first
-    >>> scores.grad
-    tensor([ 1.0000, -0.5000, -0.5000,  0.0000])
+    >>> loss.detach(), scores.grad
+    (tensor(0.4167), tensor([ 1.0000, -0.5000, -0.5000,  0.0000]))
     """
 
     def formula(self, ranks: Tensor, within: Tensor) -> Tensor:
@@ -65,31 +60,25 @@ class APLoss(RankLoss):
 
 
 class SmoothAPLoss(APLoss):
-    r"""One minus the average precision of ranks in which every comparison is a sigmoid.
+    r"""One minus the average precision of ranks in which every comparison is a sigmoid. Explained in chapter 9.
 
     .. math:: L = 1 - \frac{1}{|\mathrm{rel}|} \sum_{k \in \mathrm{rel}}
               \frac{1 + \sum_{j \in \mathrm{rel},\, j \ne k} \sigma\bigl(\frac{y_j - y_k}{\tau}\bigr)}
               {1 + \sum_{j \ne k} \sigma\bigl(\frac{y_j - y_k}{\tau}\bigr)}
 
-    It is ``APLoss(SigmoidRanker(temperature), within_grad=True)`` under the name by which it is known.
+    It is ``APLoss(SigmoidRanker(temperature), within_grad=True)`` under the name by which it is known. The released
+    code counts the query as its own relevant item, which is ``OnEmbeddings(SmoothAPLoss(), exclude_self=False)``.
 
     Parameters
     ----------
     temperature : float
         τ > 0, in units of a score.
-    reduction : {"mean", "sum", "none"}
-        As in :class:`APLoss`.
+    reduction : as in :class:`APLoss`
 
     Raises
     ------
     ValueError
-        For a temperature that is not a finite number > 0.
-
-    Notes
-    -----
-    O(p n) time for the p relevant items of all queries and their n candidates each; memory as for the scores. Tied
-    items share the mean of their ranks. The released code counts the query as its own relevant item, which is
-    ``OnEmbeddings(SmoothAPLoss(), exclude_self=False)``. Explained in chapter 9.
+        For a temperature that is not a finite number > 0, or an unknown reduction.
 
     References
     ----------
@@ -99,12 +88,10 @@ class SmoothAPLoss(APLoss):
     --------
     >>> import torch
     >>> scores = torch.tensor([0.5, 0.49, 0.0], requires_grad=True)
-    >>> loss = SmoothAPLoss(temperature=0.01)(scores, torch.tensor([False, True, False]))
-    >>> round(loss.item(), 4)  # its rank is 1 + σ(1)
-    0.4223
+    >>> loss = SmoothAPLoss(temperature=0.01)(scores, torch.tensor([False, True, False]))  # its rank is 1 + σ(1)
     >>> loss.backward()
-    >>> scores.grad
-    tensor([ 6.5613, -6.5613,  0.0000])
+    >>> loss.detach(), scores.grad
+    (tensor(0.4223), tensor([ 6.5613, -6.5613,  0.0000]))
     """
 
     def __init__(self, temperature: float = 0.01, *, reduction: str = "mean") -> None:
@@ -119,23 +106,17 @@ class SupAPLoss(APLoss):
 
     The ranks among the relevant items are exact and have no gradient. With a setting that keeps the bound, and without
     ties, L is at least the true 1 − AP. It is ``APLoss(SupremumRanker())``; ``SupAPLoss(**PRESETS["roadmap"])`` is the
-    published one.
+    published one. Explained in chapter 14.
 
     Parameters
     ----------
-    temperature, slope, delta, offset, start
-        As in :class:`~rankedu.rankers.SupremumRanker`.
-    reduction : {"mean", "sum", "none"}
-        As in :class:`APLoss`.
+    temperature, slope, delta, offset, start : as in :class:`~rankedu.rankers.SupremumRanker`
+    reduction : as in :class:`APLoss`
 
     Raises
     ------
     ValueError
-        As :class:`~rankedu.rankers.SupremumRanker`.
-
-    Notes
-    -----
-    O(p n) time, as :class:`SmoothAPLoss`. Explained in chapter 14.
+        As :class:`~rankedu.rankers.SupremumRanker`, and for an unknown reduction.
 
     References
     ----------
@@ -144,11 +125,8 @@ class SupAPLoss(APLoss):
     Examples
     --------
     >>> import torch
-    >>> loss = SupAPLoss()
-    >>> scores = torch.tensor([0.75, 0.5, 0.25], requires_grad=True)
-    >>> value = loss(scores, torch.tensor([False, True, False]))
-    >>> round(value.item(), 4)  # 1 − 1/22.49
-    0.9555
+    >>> SupAPLoss()(torch.tensor([0.75, 0.5, 0.25]), torch.tensor([False, True, False]))  # 1 − 1/22.49
+    tensor(0.9555)
     """
 
     ranker: SupremumRanker
@@ -167,18 +145,19 @@ class SupAPLoss(APLoss):
 
 
 class MAPLoss(nn.Module):
-    r"""Mean average precision over classes, plus average precision across all classes at once.
+    r"""Mean average precision over classes, plus average precision across all classes at once. Explained in chapter 8.
 
     .. math:: L = (1 - w)\, \frac{1}{|C_+|} \sum_{c \in C_+} L_{AP}(\mathbf{y}(c), \mathbf{y}^*(c))
               + w\, L_{AP}(\overline{\mathbf{y}}, \overline{\mathbf{y}}^*)
 
     Each class that has a positive, :math:`C_+`, is a query, and the items of the batch are its candidates. The second
     term, APC, ranks all scores in one list: it pushes irrelevant items down in classes without a positive, too.
+    Algorithm 1 sees L as printed: its step is λ (1 − w) times the gradient of the first term, and λ w times that of the
+    second.
 
     Parameters
     ----------
-    ranker, margin, within_grad
-        As in :class:`APLoss`.
+    ranker, margin, within_grad : as in :class:`APLoss`
     memory : ScoreMemory, optional
         Extends the ranked lists by the scores of earlier batches.
     class_agnostic_weight : float
@@ -188,11 +167,6 @@ class MAPLoss(nn.Module):
     ------
     ValueError, TypeError
         As :class:`APLoss`, and for a weight outside [0, 1] or a memory that is not a `ScoreMemory`.
-
-    Notes
-    -----
-    O(m log m) for m scores, with the blackbox ranker. Algorithm 1 sees L as printed: its step is λ (1 − w) times the
-    gradient of the first term, and λ w times the gradient of the second. Explained in chapter 8.
 
     References
     ----------
@@ -204,9 +178,8 @@ class MAPLoss(nn.Module):
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([[0.9, 0.1], [0.4, 0.3], [0.2, 0.8]])  # three items, two classes
     >>> relevance = torch.tensor([[True, False], [True, True], [False, False]])
-    >>> loss = MAPLoss(BlackboxRanker(lam=2.0), margin=0.0)(scores, relevance)
-    >>> round(loss.item(), 4)  # 2/3 of (0 + 1/2)/2 and 1/3 of 1 - (1 + 2/3 + 3/4)/3
-    0.2315
+    >>> MAPLoss(BlackboxRanker(lam=2.0))(scores, relevance)  # 2/3 of (0 + 1/2)/2 and 1/3 of 1 - (1 + 2/3 + 3/4)/3
+    tensor(0.2315)
     """
 
     def __init__(
@@ -231,7 +204,7 @@ class MAPLoss(nn.Module):
 
     @eager
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of items that are scored for every class.
+        """Compute the loss of a batch of items that are scored for every class; a mean over classes with an item.
 
         Parameters
         ----------
@@ -240,12 +213,11 @@ class MAPLoss(nn.Module):
         relevance : Tensor of bool, or of 0 and 1, shape (..., batch, classes)
             An item may belong to any number of classes.
         where : Tensor of bool, shape (..., batch, classes), optional
-            Items that take part in the list of a class. By default, all.
+            Items that take part in the list of a class, by default all.
 
         Returns
         -------
         Tensor, shape ()
-            The mean is over the classes that have a relevant item.
 
         Raises
         ------

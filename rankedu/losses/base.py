@@ -129,9 +129,9 @@ class ScoreLoss(nn.Module):
         relevance : Tensor of bool, or of 0 and 1, shape (..., n)
             Rows may have different numbers of relevant items. For graded losses, numbers ≥ 0.
         where : Tensor of bool, shape (..., n), optional
-            Items that take part. By default, all. Padding is left out by this alone, whatever its relevance.
+            Items that take part, by default all. Padding is left out by this alone, whatever its relevance.
         weight : Tensor, shape (...), optional
-            The weight ≥ 0 of each query in the mean. By default, all are 1.
+            The weight ≥ 0 of each query in the mean, by default 1.
         query : Tensor of int, shape (n,), optional
             For lists of very different lengths, as one flat list of scores, (n,): the query of each item. Memory is of
             the order of the input. The queries are then in ascending order of their numbers, for ``weight`` too.
@@ -311,8 +311,8 @@ def at_unit_weight(
 ) -> Tensor:
     """Compute values, (q,), and differentiate their mean over the answered ones now, as if it were the loss itself.
 
-    Algorithm 1 is not linear in the incoming gradient: a loss that is scaled would have another λ. With the gradient
-    taken here, w times the loss has exactly w times the gradient, for the scores and for all parameters.
+    Algorithm 1 is not linear in the incoming gradient: a loss that is scaled would have another λ. So w times the loss
+    has exactly w times the gradient, for the scores and for all parameters.
     """
     if not torch.is_grad_enabled():
         return compute(scores)

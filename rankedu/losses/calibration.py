@@ -11,10 +11,12 @@ from rankedu.rankers.base import wide
 class CalibrationLoss(nn.Module):
     r"""Ask relevant scores to be at least a, ``at_least``, and all others at most b, ``at_most``.
 
+    Explained in chapter 15.
+
     .. math:: L = \mathop{\mathrm{mean}}_{> 0}\, [a - s^+]_+ \; + \; \mathop{\mathrm{mean}}_{> 0}\, [s^- - b]_+
 
     Each mean is over the terms of the whole batch that are not zero, and 0 if there are none. A list without a relevant
-    item takes part too.
+    item takes part too. Published with ROADMAP (Ramzi et al., NeurIPS 2021, Eq. 9).
 
     Parameters
     ----------
@@ -23,14 +25,8 @@ class CalibrationLoss(nn.Module):
 
     Raises
     ------
-    ValueError
-        For a bound that is not finite.
-    TypeError
-        For a bound that is not a number.
-
-    Notes
-    -----
-    O(n). Published with ROADMAP (Ramzi et al., NeurIPS 2021, Eq. 9). Explained in chapter 15.
+    ValueError, TypeError
+        For a bound that is not a finite number.
 
     Examples
     --------
@@ -71,23 +67,19 @@ class ROADMAPLoss(nn.Module):
 
     .. math:: L = (1 - \lambda)\, L_{SupAP} + \lambda\, L_{calibration}
 
+    Ramzi et al., NeurIPS 2021, Eq. 10. Explained in chapter 15.
+
     Parameters
     ----------
     weight : float
         λ in [0, 1]. The released code adds both losses with weight 1, which is twice the loss of the default.
-    at_least, at_most
-        As in :class:`CalibrationLoss`.
-    temperature, slope, delta, offset, start
-        As in :class:`SupAPLoss`.
+    at_least, at_most : as in :class:`CalibrationLoss`
+    temperature, slope, delta, offset, start : as in :class:`SupAPLoss`
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         For a weight outside [0, 1]; otherwise as :class:`CalibrationLoss` and :class:`SupAPLoss`.
-
-    Notes
-    -----
-    Ramzi et al., NeurIPS 2021, Eq. 10. Explained in chapter 15.
 
     Examples
     --------

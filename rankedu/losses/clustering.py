@@ -22,7 +22,9 @@ class ClusterLoss(nn.Module):
 
     .. math:: L = -\log \frac{\exp(v^\top p_y / \sigma)}{\sum_z \exp(v^\top p_z / \sigma)}
 
-    The proxies are references that all batches share, so that the orders of different batches agree.
+    The proxies are references that all batches share, so that the orders of different batches agree. They start uniform
+    within ±1/√dim, and are parameters: give ``loss.parameters()`` to an optimiser. Embeddings and proxies are
+    normalised here, in float32 at least. Explained in chapter 14.
 
     Parameters
     ----------
@@ -38,12 +40,6 @@ class ClusterLoss(nn.Module):
     ValueError, TypeError
         For ``n_classes`` or ``dim`` that are not ints ≥ 1, or a temperature that is not a finite number > 0.
 
-    Notes
-    -----
-    Embeddings and proxies are normalised here, in float32 at least. The proxies are parameters: give
-    ``loss.parameters()`` to an optimiser. They start uniform within ±1/√dim. O(batch · n_classes · dim).
-    Explained in chapter 14.
-
     References
     ----------
     HAPPIER Eq. 6
@@ -52,8 +48,8 @@ class ClusterLoss(nn.Module):
     --------
     >>> loss = ClusterLoss(n_classes=2, dim=2, temperature=0.5)
     >>> _ = loss.proxies.data.copy_(torch.eye(2))
-    >>> round(loss(torch.tensor([[3.0, 0.0]]), torch.tensor([0])).item(), 4)  # log(1 + exp((0 − 1) / 0.5))
-    0.1269
+    >>> loss(torch.tensor([[3.0, 0.0]]), torch.tensor([0])).detach()  # log(1 + exp((0 − 1) / 0.5))
+    tensor(0.1269)
     """
 
     def __init__(self, n_classes: int, dim: int, temperature: float = 0.05) -> None:
@@ -67,13 +63,25 @@ class ClusterLoss(nn.Module):
 
     @eager
     def forward(self, embeddings: Tensor, labels: Tensor) -> Tensor:
-        """Compute the mean loss of a batch, a Tensor of shape (), float32 for 16-bit embeddings.
+        """Compute the mean loss of a batch.
 
-        Raises ValueError for NaN, other shapes, a class that is not in [0, n_classes), or a leaf that stands under two
-        parents; TypeError for embeddings that are not floating point, or labels that are not integers.
+        Parameters
+        ----------
+        embeddings : Tensor, shape (batch, dim)
+            Floating point, of any length.
+        labels : Tensor of int, shape (batch,) or (batch, L)
+            Fine classes from 0 to n_classes − 1, or paths from root to leaf, of which the last column counts: number
+            the leaves through.
 
-        Embeddings have shape (batch, dim) and any length. Labels are fine classes from 0 to n_classes − 1, (batch,); or
-        paths from root to leaf, (batch, L), of which the last column counts: number the leaves through.
+        Returns
+        -------
+        Tensor, shape (), float32 for 16-bit embeddings
+
+        Raises
+        ------
+        ValueError, TypeError
+            For NaN, other shapes or dtypes, a class that is not in [0, n_classes), or a leaf that stands under two
+            parents.
         """
         check_rows(embeddings, "embeddings")
         labels = check_labels(labels, embeddings)

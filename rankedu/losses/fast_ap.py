@@ -11,42 +11,34 @@ ROUNDING = 0.01
 
 
 class FastAPLoss(ScoreLoss):
-    r"""One minus average precision, with the similarities counted in overlapping bins.
+    r"""One minus average precision, with the similarities counted in overlapping bins. Explained in chapter 10.
 
     .. math:: L = 1 - \frac{1}{N^+} \sum_{l=0}^{L} \frac{h^+_l\, H^+_l}{H_l}, \qquad
               h_l = \sum_j \max\Bigl(0,\ 1 - \Bigl|\frac{d_j}{\Delta} - l\Bigr|\Bigr), \qquad
               H_l = \sum_{l' \le l} h_{l'}
 
     where :math:`d_j = 2 - 2 y_j` in [0, 4] is the squared distance between vectors of length 1 with the cosine
-    :math:`y_j`, and :math:`\Delta = 4/L`. Those with a plus count the positives alone, of which there are
-    :math:`N^+`. There are ``bins + 1`` centres, and each item shares itself out between the nearest two.
+    :math:`y_j`, and :math:`\Delta = 4/L`. Those with a plus count the :math:`N^+` positives alone. There are ``bins +
+    1`` centres, and each item shares itself out between the nearest two. O(n + L) time for each row. The released code
+    gives N/2 times this gradient for N queries, whatever comes in.
+
+    The precision :math:`H^+_l/H_l` is taken at the *end* of a bin. With all scores on centres this is the AP of
+    scikit-learn. Elsewhere a perfect ranking can have a loss if a bin contains irrelevant items too, and even where
+    every two scores are two bin widths apart a relevant item may lack up to 0.086 of its precision.
+    :class:`rankedu.rankers.HistogramRanker` has the same :math:`h_l`, the same slopes at a centre, and exact ranks
+    then.
 
     Parameters
     ----------
     bins : int
         L ≥ 1, the number of bins. Fewer are smoother, and blind to differences of similarity well below 2/L.
-    reduction : {"mean", "sum", "none"}
-        As in :class:`APLoss`.
+    reduction : as in :class:`APLoss`
 
     Raises
     ------
-    ValueError
-        For fewer bins than one; on a call, for scores outside [−1, 1]. A score that rounding carries beyond by at most
-        0.01 counts as ±1.
-    TypeError
-        For bins that are not an int.
-
-    Notes
-    -----
-    O(n + L) time for each row. The released code gives N/2 times this gradient for N queries, whatever comes in.
-
-    The precision :math:`H^+_l/H_l` is taken at the *end* of a bin. With all scores on centres this is the AP of
-    scikit-learn. Elsewhere a perfect ranking can have a loss if a bin contains irrelevant items too, and even where
-    every two scores are two bin widths apart a relevant item may lack up to 0.086 of its precision.
-    :class:`rankedu.rankers.HistogramRanker` has the same :math:`h_l`, and exact ranks then.
-
-    At a centre the slope is the slope towards lower similarities (at the last centre, the other one). An empty bin adds
-    0. Explained in chapter 10.
+    ValueError, TypeError
+        For bins that are no int ≥ 1; on a call, for scores outside [−1, 1]. A score that rounding carries beyond by at
+        most 0.01 counts as ±1.
 
     References
     ----------

@@ -16,36 +16,32 @@ from rankedu.rankers.base import wide
 
 
 class HAPPIERLoss(nn.Module):
-    r"""Hierarchical AP on embeddings, mixed with the clustering loss.
+    r"""Hierarchical AP on embeddings, mixed with the clustering loss. Explained in chapter 14.
 
     .. math:: L = (1 - \lambda)\, L_{\mathcal{H}\text{-}AP} + \lambda\, L_{clust.}
 
+    The proxies are parameters: give ``loss.parameters()`` to an optimiser. Items are compared by their relevance, as in
+    Eq. 5; the released code compares levels, which differs where Eq. 4 inverts two levels.
+
     Parameters
     ----------
-    n_classes, dim, temperature
-        As in :class:`ClusterLoss`: the leaves of all paths are numbered through, from 0 to n_classes − 1.
+    n_classes, dim, temperature : as in :class:`ClusterLoss`
+        The leaves of all paths are numbered through, from 0 to n_classes − 1.
     weight : float
         λ in [0, 1], the share of the clustering. The paper uses 0.1; in its Fig. 4 H-AP is above its value at λ = 0 for
         0 < λ < 0.5.
-    alpha, monotone
-        Of :func:`rankedu.hierarchy.relevance`. HAPPIER has α = 1; HAPPIER_F, for the fine level, 5 on Online Products
-        and 3 on iNaturalist.
-    ranker, margin, within_grad, lower
-        As in :class:`HAPLoss`. By default, ``SupremumRanker()``, whose setting keeps the bound; the released one is
-        ``SupremumRanker.preset("happier")``.
-    exclude_self, memory
-        As in :class:`OnEmbeddings`. The released code has ``exclude_self=False``.
+    alpha, monotone : as for :func:`rankedu.hierarchy.relevance`
+        HAPPIER has α = 1; HAPPIER_F, for the fine level, 5 on Online Products and 3 on iNaturalist.
+    ranker, margin, within_grad, lower : as in :class:`HAPLoss`
+        By default, ``SupremumRanker()``, whose setting keeps the bound; ``SupremumRanker.preset("happier")`` is
+        released.
+    exclude_self, memory : as in :class:`OnEmbeddings`
+        The released code has ``exclude_self=False``.
 
     Raises
     ------
     ValueError
         For a weight outside [0, 1]; otherwise as :class:`HAPLoss` and :class:`ClusterLoss`.
-
-    Notes
-    -----
-    The gradient is the weighted sum of those of the two losses, with a blackbox ranker too. The proxies are parameters:
-    give ``loss.parameters()`` to an optimiser. Items are compared by their relevance, as in Eq. 5; the released code
-    compares levels, which differs where Eq. 4 inverts two levels. Explained in chapter 14.
 
     References
     ----------

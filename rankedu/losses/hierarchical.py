@@ -14,7 +14,7 @@ from rankedu.ranks import Relevant
 
 
 class HAPLoss(APLoss):
-    r"""One minus hierarchical average precision, of any ranker.
+    r"""One minus hierarchical average precision, of any ranker. Explained in chapter 14.
 
     .. math:: L = 1 - \frac{1}{\sum_k \mathrm{rel}(k)} \sum_{k:\ \mathrm{rel}(k) > 0}
               \frac{\mathcal{H}\text{-}\mathrm{rank}(k)}{\mathrm{rank}(k)}
@@ -25,11 +25,16 @@ class HAPLoss(APLoss):
     .. math:: \mathcal{H}\text{-}\mathrm{rank}(k) = \sum_{t:\ r_t \le \mathrm{rel}(k)} (r_t - r_{t-1})\,
               \mathbf{rk}(\{j : \mathrm{rel}(j) \ge r_t\})_k ,
 
-    which any ranker can compute. So this is the AP loss with H-rank over rel in place of the rank among the relevant
-    items, and with a weight for each item. With a :class:`~rankedu.rankers.SupremumRanker`, the default, it is HAPPIER:
-    items are counted exactly, without a gradient, but in the denominator the ranker's step counts the items of lower
-    relevance. It needs no margin, and is the one to begin with. ``HAPLoss(BlackboxRanker("auto"), margin=0.1)`` is
-    blackbox H-AP, which needs one.
+    which any ranker can compute. With a :class:`~rankedu.rankers.SupremumRanker`, the default, it is HAPPIER: items are
+    counted exactly, without a gradient, but in the denominator the ranker's step counts the items of lower relevance.
+    It needs no margin, and is the one to begin with. ``HAPLoss(BlackboxRanker("auto"), margin=0.1)`` is blackbox H-AP.
+
+    Only the ratios of the relevances within a query matter, and those that differ by rounding are one grade. Ties are
+    broken as the ranker does. With a `SupremumRanker` tied items of equal relevance count each other, H(0) = 1, and of
+    two tied items the more relevant one ranks above; in the released code it counts as 1 in the numerator but as 1/2 in
+    the denominator. The released code compares levels, and this loss relevances: they differ where Eq. 4 inverts the
+    order of two levels. With a pairwise ranker O(p n) time for p relevant items, otherwise one sort of n items and T of
+    p.
 
     Parameters
     ----------
@@ -43,8 +48,7 @@ class HAPLoss(APLoss):
     lower : callable, optional
         For a `SupremumRanker` only: a step below the Heaviside function that counts, in H-rank, the items of strictly
         higher relevance; ``InfimumStep()`` in the paper. By default, they are counted exactly.
-    reduction : {"mean", "sum", "none"}
-        As in :class:`APLoss`.
+    reduction : as in :class:`APLoss`
 
     Raises
     ------
@@ -53,17 +57,6 @@ class HAPLoss(APLoss):
     TypeError
         For a ranker that is not one of :mod:`rankedu.rankers`, or a ``lower`` that is not callable.
 
-    Notes
-    -----
-    Only the ratios of the relevances within a query matter. Relevances that differ by rounding only are one grade.
-    Paths of words are numbered by :func:`rankedu.files.number_labels`. With a pairwise ranker O(p n) time for each
-    query with p relevant items; otherwise one sort of n items and T of the p relevant ones.
-
-    Ties are broken as the ranker does. With a `SupremumRanker` tied items of equal relevance count each other, H(0) =
-    1, and of two tied items the more relevant one ranks above; in the released code it counts as 1 in the numerator but
-    as 1/2 in the denominator. The released code compares levels, and this loss compares relevances: they differ where
-    Eq. 4 inverts the order of two levels. Infinite scores have no gradient. Explained in chapter 14.
-
     References
     ----------
     HAPPIER Eq. 2; HAPPIER Eq. 3; HAPPIER Eq. 5
@@ -71,17 +64,13 @@ class HAPLoss(APLoss):
     Examples
     --------
     >>> from rankedu.rankers import BlackboxRanker
-    >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
-    >>> relevance = torch.tensor([0.5, 0.0, 1.0, 0.0])
-    >>> hard = HAPLoss(BlackboxRanker(lam=2.0))(scores, relevance)  # 1 − (0.5/1 + 1.5/3) / 1.5
-    >>> round(hard.item(), 4)
-    0.3333
-    >>> soft = HAPLoss()(scores, relevance)
-    >>> round(soft.item(), 4)
-    0.625
-    >>> soft.backward()  # the third item should pass the first two
-    >>> scores.grad.sign()
-    tensor([ 1.,  1., -1.,  0.])
+    >>> scores, relevance = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True), torch.tensor([0.5, 0.0, 1.0, 0.0])
+    >>> HAPLoss(BlackboxRanker(lam=2.0))(scores, relevance).detach()  # 1 − (0.5/1 + 1.5/3) / 1.5
+    tensor(0.3333)
+    >>> loss = HAPLoss()(scores, relevance)
+    >>> loss.backward()  # the third item should pass the first two
+    >>> loss.detach(), scores.grad.sign()
+    (tensor(0.6250), tensor([ 1.,  1., -1.,  0.]))
     """
 
     graded = True  # OnEmbeddings makes the relevance of Eq. 4 from label paths

@@ -8,7 +8,7 @@ from rankedu.rankers.base import wide
 
 
 def shift_by_margin(scores: Tensor, relevance: Tensor, margin: float) -> Tensor:
-    r"""Lower the relevant scores by α/2 and raise all others by α/2.
+    r"""Lower the relevant scores by α/2 and raise all others by α/2. Explained in chapter 6.
 
     .. math:: \overleftrightarrow{y}_i = y_i + \tfrac{\alpha}{2} \ (y^*_i = 0), \qquad
               \overleftrightarrow{y}_i = y_i - \tfrac{\alpha}{2} \ (y^*_i = 1)
@@ -18,14 +18,12 @@ def shift_by_margin(scores: Tensor, relevance: Tensor, margin: float) -> Tensor:
     scores : Tensor, shape (..., n)
         Floating point.
     relevance : Tensor of bool, or of 0 and 1, shape (..., n)
-        Which items are relevant.
     margin : float
         α ≥ 0, in units of a score.
 
     Returns
     -------
-    Tensor, shape (..., n)
-        The shifted scores; float32 for 16-bit scores, in which a small shift would be lost.
+    Tensor, shape (..., n), float32 for 16-bit scores, in which a small shift would be lost
 
     Raises
     ------
@@ -33,10 +31,6 @@ def shift_by_margin(scores: Tensor, relevance: Tensor, margin: float) -> Tensor:
         For a relevance of another shape or neither 0 nor 1, or a margin that is not a finite number ≥ 0.
     TypeError
         For scores that are not floating point.
-
-    Notes
-    -----
-    O(n). Explained in chapter 6.
 
     References
     ----------

@@ -15,13 +15,22 @@ _GAINS: dict[str, Callable[[Tensor], Tensor]] = {"exponential": lambda x: x.exp2
 
 
 class NDCGLoss(RankLoss):
-    r"""One minus normalised discounted cumulative gain, of any ranker.
+    r"""One minus normalised discounted cumulative gain, of any ranker. Explained in chapter 1.
 
     .. math:: L = 1 - \frac{1}{\mathrm{IDCG}} \sum_i \frac{g_i}{\log_2(1 + \mathbf{rk}(\mathbf{y})_i)}, \qquad
               \frac{\partial L}{\partial \mathbf{rk}(\mathbf{y})_i}
               = \frac{g_i}{\mathrm{IDCG}} \cdot \frac{\ln 2}{(1 + \mathbf{rk}_i) \ln^2(1 + \mathbf{rk}_i)}
 
-    with the gain :math:`g_i` of item i, and IDCG, the sum that the best order has.
+    with the gain :math:`g_i` of item i, and IDCG, the sum that the best order has. The weight of a rank falls from 0.72
+    at rank 1 to 0.011 at rank 10 and 0.0003 at rank 100, times the share of the gain: the first places matter.
+    Algorithm 1 moves item i by λ times its weight, so it passes an item of no gain above it at λ = gap · IDCG (1 + rk)
+    ln²(1 + rk) / (g ln 2), times the number of queries. Of two items with gain the lower one passes the upper one only
+    if its weight is the larger.
+
+    With exact ranks ties are broken against the item with the larger gain. With a `SupremumRanker`, whose step then
+    counts all items, L is at least the true loss. From label paths :class:`OnEmbeddings` takes levels as grades, as
+    :func:`~rankedu.metrics.evaluate_retrieval` does. O(n log n) with a blackbox ranker, O(p n) with a pairwise one for
+    p items with gain.
 
     Parameters
     ----------
@@ -36,8 +45,7 @@ class NDCGLoss(RankLoss):
     k : int, optional
         NDCG@k: only ranks up to k count, and soft ranks below k + ½. Beyond, no gradient pulls an item up: train
         without k, and evaluate by :func:`rankedu.metrics.ndcg` with it. By default, and for any k ≥ n, all ranks count.
-    reduction : {"mean", "sum", "none"}
-        As in :class:`APLoss`.
+    reduction : as in :class:`APLoss`
 
     Raises
     ------
@@ -45,19 +53,6 @@ class NDCGLoss(RankLoss):
         For a margin that is not a finite number ≥ 0, k < 1, or gains that are not finite and ≥ 0.
     TypeError
         For a ranker that is not one of :mod:`rankedu.rankers`, or gains that are neither a word nor a function.
-
-    Notes
-    -----
-    The weight of a rank falls from 0.72 at rank 1 to 0.011 at rank 10 and 0.0003 at rank 100, times the share of the
-    gain: the first places matter. Algorithm 1 moves item i by λ times its weight, so it passes an item of no gain above
-    it at λ = gap · IDCG (1 + rk) ln²(1 + rk) / (g ln 2), times the number of queries; ``lam="auto"`` takes the λ at
-    which a tenth of such pairs change places. Of two items with gain the lower one passes the upper one only if its
-    weight is the larger.
-
-    O(n log n) with a blackbox ranker; with a `SigmoidRanker` O(p n) time for p items with gain, and memory as for the
-    scores. With exact ranks ties are broken against the item with the larger gain. With a `SupremumRanker`, whose step
-    then counts all items, L is at least the true loss. From label paths :class:`OnEmbeddings` takes levels as grades,
-    as :func:`~rankedu.metrics.evaluate_retrieval` does. Explained in chapter 1.
 
     References
     ----------
@@ -68,11 +63,9 @@ class NDCGLoss(RankLoss):
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)
     >>> loss = NDCGLoss(BlackboxRanker(lam=4.0))(scores, torch.tensor([0, 2, 0, 1]))
-    >>> round(loss.item(), 4)  # 1 − (3/log₂ 3 + 1/log₂ 5) / (3 + 1/log₂ 3)
-    0.3601
     >>> loss.backward()  # the second should pass the first
-    >>> scores.grad
-    tensor([ 0.2500, -0.2500,  0.0000,  0.0000])
+    >>> loss.detach(), scores.grad  # 1 − (3/log₂ 3 + 1/log₂ 5) / (3 + 1/log₂ 3)
+    (tensor(0.3601), tensor([ 0.2500, -0.2500,  0.0000,  0.0000]))
     """
 
     def __init__(

@@ -18,18 +18,19 @@ SIMILARITIES = ("cosine", "dot", "euclidean")
 
 
 class OnEmbeddings(nn.Module):
-    r"""Rank by similarity: each embedding is a query, those with its label are relevant.
+    """Rank by similarity: each embedding is a query, those with its label are relevant. Explained in chapter 7.
 
-    Labels may be paths from root to leaf. Then those with the same leaf are relevant, or, to a loss of graded
-    relevance such as :class:`HAPLoss`, all by the levels that they share with the query.
+    Labels may be paths from root to leaf. Then those with the same leaf are relevant, or, to a loss of graded relevance
+    such as :class:`HAPLoss`, all by the levels that they share with the query. The call is the one of
+    pytorch-metric-learning's losses. For cosines the embeddings are normalised here, so a linear last layer is enough.
+    Scores are computed in float32 at least, also under autocast, because 16 bits would tie many of them.
 
     Parameters
     ----------
     loss : Module
         Called as ``loss(scores, relevance, where=where)``, for instance ``RecallLoss(BlackboxRanker(lam=4.0))``.
     exclude_self : bool
-        Leave the query out of the list that it ranks. With False each query finds itself, which is always right, and
-        the loss is smaller.
+        Leave the query out of the list that it ranks. With False each query finds itself, and the loss is smaller.
     memory : EmbeddingMemory, optional
         Extends the list by the embeddings of earlier batches.
     relevance : callable, optional
@@ -42,23 +43,13 @@ class OnEmbeddings(nn.Module):
 
     Raises
     ------
-    ValueError
-        For an unknown similarity.
-    TypeError
-        For a loss or a relevance that is not callable, or a memory that is not an `EmbeddingMemory`.
+    ValueError, TypeError
+        For an unknown similarity, a loss or a relevance that is not callable, or a memory that is no `EmbeddingMemory`.
 
     Warns
     -----
-    InvertedRelevanceWarning
-        Once, if Eq. 4 inverts the order of two levels.
-    FlatHierarchyWarning
-        Once, if no pair of a batch has some but not all levels in common.
-
-    Notes
-    -----
-    The call is the one of pytorch-metric-learning's losses. For cosines the embeddings are normalised here, so a linear
-    last layer is enough. Scores are computed in float32 at least, also under autocast, because 16 bits would tie many
-    of them. O(queries · candidates · (dim + log candidates)). Explained in chapter 7.
+    InvertedRelevanceWarning, FlatHierarchyWarning
+        Once, if Eq. 4 inverts the order of two levels, or if no pair of a batch has some but not all levels in common.
 
     References
     ----------
@@ -69,10 +60,9 @@ class OnEmbeddings(nn.Module):
     >>> from rankedu.losses import RecallLoss
     >>> from rankedu.rankers import BlackboxRanker
     >>> loss = OnEmbeddings(RecallLoss(BlackboxRanker(lam=4.0), margin=0.02))
-    >>> embeddings = torch.tensor([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.5, 0.5]], requires_grad=True)
-    >>> labels = torch.tensor([0, 0, 1, 1])
-    >>> round(loss(embeddings, labels).item(), 4)  # two outrank the partner of the last item: log(3)/4
-    0.2747
+    >>> embeddings = torch.tensor([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.5, 0.5]])
+    >>> loss(embeddings, torch.tensor([0, 0, 1, 1]))  # two outrank the partner of the last item: log(3)/4
+    tensor(0.2747)
     """
 
     def __init__(
@@ -128,7 +118,7 @@ class OnEmbeddings(nn.Module):
         indices_tuple : tuple of Tensor of int64, optional
             The result of a miner of pytorch-metric-learning: three tensors (queries, their positives, their negatives)
             or four. An item that is in no pair with a query takes no part in its list, except for items in the memory,
-            which miners do not see. Ranks need no miner. By default, all pairs.
+            which miners do not see. By default, all pairs.
         ref_emb : Tensor, shape (refs, dim), optional
             The items to be ranked; ``ref_embeddings`` is another name. By default, the batch and the items in the
             memory. Equal embeddings and labels mean the batch itself. Beside a memory, the memory stores these, such as
@@ -144,7 +134,7 @@ class OnEmbeddings(nn.Module):
         Returns
         -------
         Tensor, shape (), or (batch,) from a loss with ``reduction="none"``
-            The value of the loss. Gradients flow to the queries and to the references, not to the memory.
+            Gradients flow to the queries and to the references, not to the memory.
 
         Raises
         ------
@@ -242,12 +232,11 @@ def mined(indices: Any, shape: tuple[int, int], device: torch.device, current: i
 
 
 def similarities(embeddings: Tensor, ref_emb: Tensor, kind: str = "cosine") -> Tensor:
-    r"""Cosines, dot products or minus distances, (q, dim) and (g, dim) to (q, g).
+    r"""Cosines, dot products or minus distances, (q, dim) and (g, dim) to (q, g), in float32 at least.
 
-    In float32 at least, under autocast too, because 16 bits would tie many. If the references are the very tensor
-    ``embeddings``, then with the gradient G of the cosines and unit vectors U the gradient of U is
-    :math:`(G + G^\top) U`: one product, where G U and :math:`G^\top U` are two. A distance is computed from
-    differences, which keeps its digits far from the origin; at 0 it has no gradient.
+    If the references are the very tensor ``embeddings``, then with the gradient G of the cosines and unit vectors U the
+    gradient of U is :math:`(G + G^\top) U`: one product, where G U and :math:`G^\top U` are two. A distance is computed
+    from differences, which keeps its digits far from the origin; at 0 it has no gradient.
     """
     with torch.autocast(embeddings.device.type, enabled=False):
         dtype = torch.promote_types(embeddings.dtype, torch.float32)

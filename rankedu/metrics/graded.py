@@ -46,23 +46,20 @@ def ndcg(
     ties: str = "expected",
     query: Mask = None,
 ) -> Tensor:
-    r"""Compute the discounted cumulative gain, relative to the best that an order can reach.
+    r"""Compute the discounted cumulative gain, relative to the best that an order can reach. Explained in chapter 1.
 
     .. math:: \mathrm{DCG}(\mathbf{y}) = \sum_i \frac{\mathrm{gain}_i}{\log_2(1 + \mathbf{rk}(\mathbf{y})_i)}, \qquad
               \mathrm{NDCG}(\mathbf{y}) = \frac{\mathrm{DCG}(\mathbf{y})}{\mathrm{DCG}(\mathbf{gain})}
 
-    Explained in chapter 1.
-
     Parameters
     ----------
-    scores, gains, k, where, ties, query
-        As for :func:`average_precision`, with gains in place of relevance: finite and ≥ 0, of any dtype, for levels of
-        relevance usually ``2.0**levels - 1``. "optimistic" and "pessimistic" order tied items by gain.
+    scores, gains, k, where, ties, query : as for :func:`average_precision`
+        With gains in place of relevance: finite and ≥ 0, of any dtype, for levels of relevance usually ``2.0**levels -
+        1``. "optimistic" and "pessimistic" order tied items by gain.
 
     Returns
     -------
-    Tensor, shape (...)
-        In [0, 1]; nan for queries whose gains are all 0.
+    Tensor, shape (...), in [0, 1]; nan for queries whose gains are all 0
 
     Raises
     ------
@@ -71,13 +68,12 @@ def ndcg(
 
     References
     ----------
-    HAPPIER Sec. 4.1.
+    HAPPIER Sec. 4.1
 
     Examples
     --------
     >>> import torch
-    >>> levels = torch.tensor([0, 2, 1])
-    >>> ndcg(torch.tensor([0.9, 0.8, 0.7]), 2.0**levels - 1)
+    >>> ndcg(torch.tensor([0.9, 0.8, 0.7]), 2.0 ** torch.tensor([0, 2, 1]) - 1)
     tensor(0.6590)
     """
     check_k(1 if k is None else k)
@@ -102,22 +98,19 @@ def ratio_of_gains(ranking: Ranking, k: int | None = None) -> Floats:
 
 
 def spearman(scores: Tensor, target: Tensor, *, where: Mask = None, query: Mask = None) -> Tensor:
-    """Correlate the ranks of the scores with the ranks of the target (Spearman's ρ).
+    """Correlate the ranks of the scores with the ranks of the target (Spearman's ρ). Explained in chapter 1.
 
-    Tied items share the mean of their ranks, as in SciPy, so the order of the items does not matter. The time is
-    O(n log n). Explained in chapter 1.
+    Tied items share the mean of their ranks, as in SciPy, so the order of the items does not matter.
 
     Parameters
     ----------
     scores, target : Tensor, shape (..., n)
         Any float or integer dtype.
-    where, query
-        As for :func:`average_precision`.
+    where, query : as for :func:`average_precision`
 
     Returns
     -------
-    Tensor, shape (...)
-        In [−1, 1]; nan where all scores, or all targets, are equal.
+    Tensor, shape (...), in [−1, 1]; nan where all scores, or all targets, are equal
 
     Raises
     ------
@@ -126,7 +119,7 @@ def spearman(scores: Tensor, target: Tensor, *, where: Mask = None, query: Mask 
 
     References
     ----------
-    RaMBO Sec. 1.
+    RaMBO Sec. 1
 
     Examples
     --------
@@ -165,32 +158,28 @@ def hierarchical_rank(
     .. math:: \mathcal{H}\text{-}\mathrm{rank}(k) = \mathrm{rel}(k)
               + \sum_{j : s_j > s_k} \min(\mathrm{rel}(k), \mathrm{rel}(j))
 
-    Explained in chapter 13.
+    With binary relevance it is the rank among the relevant items. Explained in chapter 13.
 
     Parameters
     ----------
-    scores, relevance, where, ties, query
-        As for :func:`average_precision`, errors included, with a relevance that is finite and ≥ 0, such as that of
-        :func:`rankedu.hierarchy.relevance`. "optimistic" and "pessimistic" order tied items by relevance.
+    scores, relevance, where, ties, query : as for :func:`average_precision`, errors included
+        With a relevance that is finite and ≥ 0, such as that of :func:`rankedu.hierarchy.relevance`. "optimistic" and
+        "pessimistic" order tied items by relevance.
 
     Returns
     -------
     Tensor, shape (..., n)
-        At most rank(k) · rel(k), which it is if no item above k is less relevant; 0 outside ``where``. With binary
-        relevance it is the rank among the relevant items.
+        At most rank(k) · rel(k), which it is if no item above k is less relevant; 0 outside ``where``.
 
     References
     ----------
-    HAPPIER Eq. 2; HAPPIER Fig. 3.
+    HAPPIER Eq. 2; HAPPIER Fig. 3
 
     Examples
     --------
     >>> import torch
-    >>> scores = torch.tensor([0.9, 0.8])
-    >>> hierarchical_rank(scores, torch.tensor([2 / 3, 1]))  # the second: 5/3
+    >>> hierarchical_rank(torch.tensor([0.9, 0.8]), torch.tensor([2 / 3, 1]))  # the second: 5/3
     tensor([0.6667, 1.6667])
-    >>> hierarchical_rank(scores, torch.tensor([1 / 3, 1]))  # the second: 4/3
-    tensor([0.3333, 1.3333])
     """
     ranking = _ranking(scores, relevance, where, ties, query)
     ranks = np.zeros(scores.numel())
@@ -204,17 +193,19 @@ def hierarchical_rank(
 def hierarchical_average_precision(
     scores: Tensor, relevance: Tensor, *, where: Mask = None, ties: str = "expected", query: Mask = None
 ) -> Tensor:
-    r"""Compute the average precision for graded relevance (H-AP).
+    r"""Compute the average precision for graded relevance (H-AP). Explained in chapter 13.
 
     .. math:: \mathcal{H}\text{-}\mathrm{AP} = \frac{1}{\sum_k \mathrm{rel}(k)}
               \sum_{k : \mathrm{rel}(k) > 0} \frac{\mathcal{H}\text{-}\mathrm{rank}(k)}{\mathbf{rk}(\mathbf{y})_k}
 
-    Explained in chapter 13.
+    H-AP is computed as a sum over nested sets: each distinct relevance adds its step times the sum of the precisions
+    within the set of items that have at least this relevance. O(n log n + L n) for L distinct relevances; those that
+    differ by less than 1e-12 of their size are one.
 
     Parameters
     ----------
-    scores, relevance, where, ties, query
-        As for :func:`hierarchical_rank`, also what they raise; the scale of the relevance does not matter.
+    scores, relevance, where, ties, query : as for :func:`hierarchical_rank`, also what they raise
+        The scale of the relevance does not matter.
 
     Returns
     -------
@@ -222,23 +213,14 @@ def hierarchical_average_precision(
         In [0, 1], 1 if and only if the ranking is sorted by relevance; nan for queries without a relevance above 0.
         With binary relevance it is :func:`average_precision`.
 
-    Notes
-    -----
-    H-AP is computed as a sum over nested sets: each distinct relevance adds its step times the sum of the precisions
-    within the set of items that have at least this relevance. The time is O(n log n + L n) for L distinct relevances;
-    relevances that differ by rounding only (by less than 1e-12 of their size) are one.
-
     References
     ----------
-    HAPPIER Eq. 1; HAPPIER Eq. 3.
+    HAPPIER Eq. 1; HAPPIER Eq. 3
 
     Examples
     --------
     >>> import torch
-    >>> relevance = torch.tensor([1.0, 2 / 3, 0.0, 1 / 3])
-    >>> hierarchical_average_precision(torch.tensor([0.9, 0.8, 0.1, 0.7]), relevance)
-    tensor(1.)
-    >>> hierarchical_average_precision(torch.tensor([0.8, 0.9, 0.7, 0.1]), relevance)
+    >>> hierarchical_average_precision(torch.tensor([0.8, 0.9, 0.7, 0.1]), torch.tensor([1.0, 2 / 3, 0.0, 1 / 3]))
     tensor(0.8750)
     """
     ranking = _ranking(scores, relevance, where, ties, query)
@@ -294,9 +276,9 @@ def average_set_intersection(
 
     Parameters
     ----------
-    scores, levels, where, ties, query
-        As for :func:`average_precision`, errors included, with levels in place of relevance: int ≥ 0; 0 is nothing in
-        common with the query. "optimistic" and "pessimistic" order tied items by level.
+    scores, levels, where, ties, query : as for :func:`average_precision`, errors included
+        With levels in place of relevance: int ≥ 0; 0 is nothing in common with the query. "optimistic" and
+        "pessimistic" order tied items by level.
 
     Returns
     -------
@@ -305,15 +287,12 @@ def average_set_intersection(
 
     References
     ----------
-    HAPPIER Sec. 4.1.
+    HAPPIER Sec. 4.1
 
     Examples
     --------
     >>> import torch
-    >>> levels = torch.tensor([2, 1, 0])
-    >>> average_set_intersection(torch.tensor([0.9, 0.8, 0.7]), levels)
-    tensor(1.)
-    >>> average_set_intersection(torch.tensor([0.8, 0.9, 0.7]), levels)  # (0/1 + 2/2) / 2
+    >>> average_set_intersection(torch.tensor([0.8, 0.9, 0.7]), torch.tensor([2, 1, 0]))  # (0/1 + 2/2) / 2
     tensor(0.5000)
     """
     ranking = _of_levels(scores, levels, where, ties, query)
@@ -359,8 +338,8 @@ def average_precision_per_level(
 
     Parameters
     ----------
-    scores, levels, where, n_levels, ties, query
-        As for :func:`average_set_intersection`; L is ``n_levels``, by default the largest level that occurs.
+    scores, levels, where, n_levels, ties, query : as for :func:`average_set_intersection`
+        L is ``n_levels``, by default the largest level that occurs.
 
     Returns
     -------
@@ -374,7 +353,7 @@ def average_precision_per_level(
 
     References
     ----------
-    HAPPIER Eq. 1; HAPPIER Sec. 4.1.
+    HAPPIER Eq. 1; HAPPIER Sec. 4.1
 
     Examples
     --------

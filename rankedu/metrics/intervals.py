@@ -19,10 +19,8 @@ def mean_interval(values: Floats, unit: Ints, level: float) -> tuple[float, floa
 
     Parameters
     ----------
-    values : ndarray, shape (n,)
-        One value per query, such as its AP.
-    unit : ndarray, shape (n,), integers
-        The unit of each query, such as its class.
+    values, unit : ndarray, shape (n,)
+        One value per query, such as its AP, and its unit, such as the number of its class.
     level : float
         The confidence, such as 0.95.
 

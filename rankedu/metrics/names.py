@@ -54,7 +54,6 @@ def parse(metrics: object) -> dict[str, Metric]:
     Parameters
     ----------
     metrics : sequence of str
-        At least one name.
 
     Returns
     -------

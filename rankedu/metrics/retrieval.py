@@ -47,9 +47,10 @@ def evaluate_retrieval(
     progress: bool = True,
     distributed: bool = False,
 ) -> dict[str, Any]:
-    r"""Rank the gallery by similarity for every query, and average the metrics over queries.
+    """Rank the gallery by similarity for every query, and average the metrics over queries. Explained in chapter 13.
 
-    Explained in chapter 13.
+    The time is O(n · g · dim), and the memory a copy of the gallery and ``chunk_size`` · g similarities. The numbers do
+    not depend on how the work is cut, given the same kind of processor and version of torch.
 
     Parameters
     ----------
@@ -59,14 +60,14 @@ def evaluate_retrieval(
         int: classes, or paths from root to leaf (see :func:`rankedu.hierarchy.levels`); −1 is no label, and fills up
         paths that end early. bool: which of C tags an item has; items that share one are relevant to each other.
     gallery, gallery_labels : Tensor, shape (g, dim), and as labels, optional
-        The items to be ranked. Default: the queries, and no query ranks itself. A gallery that equals the queries, row
-        by row and with the same labels, means the same.
+        The items to be ranked, by default the queries, and no query ranks itself. A gallery that equals the queries,
+        row by row and with the same labels, means the same.
     ids, gallery_ids : Tensor of int, shape (n,) and (g,), optional
         Which item each row is. An item is never its own partner: a query leaves out the item of the gallery with its
         id, and of rows with the same id, for instance from a padded ``DistributedSampler``, only the first counts.
     where : Tensor of bool, shape (n, g), or callable, optional
-        Which items are candidates of which query. A callable gets the numbers of some queries, (q,), and returns their
-        rows, (q, g). Default: all.
+        Which items are candidates of which query, by default all. A callable gets the numbers of some queries, (q,),
+        and returns their rows, (q, g).
     similarity : {"cosine", "dot", "euclidean"}
         Largest cosine, largest dot product, or smallest distance first.
     metrics : sequence of str
@@ -85,7 +86,7 @@ def evaluate_retrieval(
     chunk_size : int
         Queries in work at a time, at least a tile of up to 256. It changes memory and speed, not the result.
     device : torch.device or str, optional
-        Where to compute. Default: where the embeddings are.
+        Where to compute, by default where the embeddings are.
     progress : bool
         Show a progress bar when it takes more than two seconds (needs tqdm).
     distributed : bool
@@ -118,42 +119,29 @@ def evaluate_retrieval(
 
     Warns
     -----
-    UndefinedMetricWarning
-        Once, if queries are left out.
-    DuplicateItemsWarning
-        Once, if rows have the same id, or, without ids, if the gallery has exact copies of queries.
+    UndefinedMetricWarning, DuplicateItemsWarning
+        Once, if queries are left out; if rows have the same id, or, without ids, if the gallery has exact copies of
+        queries.
     InvertedRelevanceWarning, FlatHierarchyWarning
         Once, if the relevance of "h_ap" inverts the order of levels, or two levels are the same.
 
-    Notes
-    -----
-    The time is O(n · g · dim), and the memory a copy of the gallery and ``chunk_size`` · g similarities. The numbers do
-    not depend on how the work is cut, given the same kind of processor and version of torch.
-
     References
     ----------
-    RaMBO Eq. 8; HAPPIER Eq. 3; HAPPIER Sec. 4.1.
+    RaMBO Eq. 8; HAPPIER Eq. 3; HAPPIER Sec. 4.1
 
     Examples
     --------
-    >>> embeddings = torch.tensor([[1.0, 0.0], [0.8, 0.6], [0.9, 0.5], [0.0, 1.0], [-1.0, 0.0]])
-    >>> labels = torch.tensor([0, 0, 1, 1, 2])
-    >>> result = evaluate_retrieval(embeddings[:2], labels[:2], gallery=embeddings[2:], gallery_labels=labels[2:] - 1)
-    >>> result["recall_at_1"], result["queries"]
-    (1.0, 2)
-
-    Paths, and metrics of all levels:
-
+    >>> embeddings = torch.tensor([[1.0, 0.0], [0.8, 0.6], [0.9, 0.5], [0.0, 1.0]])
     >>> paths = torch.tensor([[1, 1], [1, 1], [1, 2], [1, 2]])
-    >>> result = evaluate_retrieval(embeddings[:4], paths, metrics=("recall@1", "h_ap"))
+    >>> result = evaluate_retrieval(embeddings, paths, metrics=("recall@1", "h_ap"))
     >>> [(level, row["recall@1"]) for level, row in result["levels"].items()], round(result["h_ap"], 4)
     ([(1, 1.0), (2, 0.0)], 0.7292)
 
     Pictures of the same person by the same camera are no candidates:
 
-    >>> camera = torch.tensor([0, 1, 0, 1])
-    >>> junk = lambda q: (labels[q, None] == labels[:4]) & (camera[q, None] == camera)
-    >>> evaluate_retrieval(embeddings[:4], labels[:4], where=lambda q: ~junk(q), metrics=("ap", "mrr"))["mrr"]
+    >>> person, camera = torch.tensor([0, 0, 1, 1]), torch.tensor([0, 1, 0, 1])
+    >>> junk = lambda q: (person[q, None] == person) & (camera[q, None] == camera)
+    >>> evaluate_retrieval(embeddings, person, where=lambda q: ~junk(q), metrics=("mrr",))["mrr"]
     0.4583333333333333
     """
     if distributed:
@@ -295,14 +283,12 @@ class RetrievalMetrics:
 
     Parameters
     ----------
-    metrics : sequence of str
-        As for :func:`evaluate_retrieval`.
-    **settings
-        Other arguments of :func:`evaluate_retrieval`, except those of the gallery and ids.
+    metrics, **settings : as for :func:`evaluate_retrieval`
+        Settings are its other arguments, except those of the gallery and ids.
 
     References
     ----------
-    RaMBO Eq. 8.
+    RaMBO Eq. 8
 
     Examples
     --------

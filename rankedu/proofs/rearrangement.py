@@ -81,6 +81,8 @@ class Certificate:
 def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificate:
     r"""Prove :math:`\mathbf{y} \cdot \mathbf{rk}(\mathbf{y}) \le \mathbf{y} \cdot \pi` for these scores and ranks.
 
+    Insertion sort, O(n + inversions) exact operations. Ties go by position. Explained in chapter 3.
+
     Parameters
     ----------
     scores : sequence of n finite numbers
@@ -96,10 +98,6 @@ def certificate(scores: Iterable[Any], permutation: Iterable[Any]) -> Certificat
     ------
     ValueError, TypeError
         For scores that are no finite numbers, or no permutation.
-
-    Notes
-    -----
-    Insertion sort, O(n + inversions) exact operations. Ties go by position. Explained in chapter 3.
 
     References
     ----------

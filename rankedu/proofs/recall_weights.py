@@ -41,7 +41,7 @@ class DoubleSum:
 
 
 def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
-    r"""Prove :math:`\sum_K w_K\, |\{i : r_i \ge K\}| = \sum_i W(r_i)` for these numbers.
+    r"""Prove :math:`\sum_K w_K\, |\{i : r_i \ge K\}| = \sum_i W(r_i)` for these numbers. Explained in chapter 7.
 
     Parameters
     ----------
@@ -52,16 +52,12 @@ def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
 
     Returns
     -------
-    DoubleSum
+    DoubleSum, after O(items · largest r) exact operations
 
     Raises
     ------
     ValueError, TypeError
         For other weights or counts.
-
-    Notes
-    -----
-    O(items · largest r) exact operations. Explained in chapter 7.
 
     References
     ----------
@@ -78,6 +74,8 @@ def lemma_1(weights: Iterable[Any], outranked: Iterable[int]) -> DoubleSum:
 
 def proposition_2(weights: Iterable[Any], ranking: Sequence[bool]) -> DoubleSum:
     r"""Prove :math:`L_{rec} = \sum_K w_K L@K` to be the mean of :math:`W(r_i)`, for this ranking.
+
+    L@K is the share of relevant items with r ≥ K (Eq. 16). Explained in chapter 7.
 
     Parameters
     ----------
@@ -96,14 +94,10 @@ def proposition_2(weights: Iterable[Any], ranking: Sequence[bool]) -> DoubleSum:
     ValueError
         If there is no relevant item.
 
-    Notes
-    -----
-    L@K is the share of relevant items with r ≥ K (Eq. 16). Explained in chapter 7.
-
     References
     ----------
-    RaMBO supp. Prop. 2; RaMBO supp. Eq. 3; RaMBO supp. Eq. 4; RaMBO supp. Eq. 5; RaMBO Eq. 16; RaMBO Eq. 18;
-    RaMBO Eq. 19
+    RaMBO supp. Prop. 2; RaMBO supp. Eq. 3; RaMBO supp. Eq. 4; RaMBO supp. Eq. 5; RaMBO Eq. 16; RaMBO Eq. 18; RaMBO Eq.
+    19
 
     Examples
     --------
@@ -149,17 +143,15 @@ class Telescoping:
 
 
 def closed_form(weights: str) -> Telescoping:
-    """State the closed form of the weights "log" or "loglog".
+    """State the closed form of the weights "log" or "loglog". Explained in chapter 7.
 
     Parameters
     ----------
     weights : {"log", "loglog"}
-        The weights of the recall loss.
 
     Returns
     -------
     Telescoping
-        Explained in chapter 7.
 
     Raises
     ------

@@ -15,10 +15,9 @@ def wide(scores: Tensor) -> Tensor:
 
 
 def clip(values: Tensor, low: float = -math.inf, high: float = math.inf) -> Tensor:
-    """Clip to [low, high], with the gradient of the inside at the bounds.
+    """Clip to [low, high], with the gradient of the inside at the bounds, as in a definition's case "x ≤ δ".
 
-    A definition's case "x ≤ δ" includes its bound, so the derivative there is the one towards the inside. The gradient
-    of ``clamp`` at a bound is 1 up to torch 2.13, and 0 since torch 2.14.
+    The gradient of ``clamp`` at a bound is 1 up to torch 2.13, and 0 since torch 2.14.
     """
     if not values.requires_grad:
         return values.clamp(low, high)
@@ -41,7 +40,7 @@ class Ranker(nn.Module):
         scores : Tensor, shape (..., n)
             Floating point; larger is better.
         where : Tensor of bool, shape (..., n), optional
-            Items that take part. By default, all.
+            Items that take part, by default all.
 
         Returns
         -------
@@ -63,15 +62,12 @@ class Ranker(nn.Module):
 
         Parameters
         ----------
-        scores, where
-            As for :meth:`forward`.
+        scores, where : as for :meth:`forward`
         members : Tensor of bool, shape (..., n)
-            The items to be ranked.
 
         Returns
         -------
-        Tensor, shape (..., n)
-            Ranks with a gradient for the members; 0 elsewhere.
+        Tensor, shape (..., n), with a gradient for the members; 0 elsewhere
 
         Raises
         ------
@@ -89,10 +85,9 @@ class Ranker(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Rank each relevant item among all items, and among the relevant ones; for checked scores, (q, n).
 
-        With graded relevance the second is H-rank divided by the relevance of the item, which is its rank among the
-        relevant items if there is one grade. It has a gradient if ``within_grad``; None says that it is not needed, and
-        then the first stands for both. Both count items, whatever the scale of the ranker, and have the shape of the
-        table of relevant items, (q, m); padding may have any value.
+        With graded relevance the second is H-rank divided by the relevance of the item. It has a gradient if
+        ``within_grad``; None says that it is not needed, and then the first stands for both. Both count items, whatever
+        the scale of the ranker, and have the shape of the table of relevant items, (q, m); padding may have any value.
         """
         ranks = relevant.pick(self._ranks(scores, where, where))
         if within_grad is None:

@@ -75,10 +75,7 @@ class ExactRanker(Ranker):
     def two_ranks(
         self, scores: Tensor, relevant: Relevant, where: Tensor | None, *, within_grad: bool | None
     ) -> tuple[Tensor, Tensor]:
-        """As `Ranker.two_ranks`; ties are broken against the relevant item, which is the limit of a small margin.
-
-        The ranks among the relevant items are computed among these only.
-        """
+        """As `Ranker.two_ranks`; ties are broken against the relevant item, which is the limit of a small margin."""
         grade, real, item = relevant.grade, relevant.real, relevant.item
         last, n = relevant.members if grade is None else grade.amax() - grade, self._scale(scores, where)
         ranks = self._exact(scores, where, n, last).gather(-1, item)
@@ -101,16 +98,19 @@ class ExactRanker(Ranker):
 
 
 class BlackboxRanker(ExactRanker):
-    r"""Rank exactly, differentiate by interpolation.
+    """Rank exactly, differentiate by interpolation. Explained in chapter 4.
 
-    Ranks minimise a linear cost over the permutations, so Algorithm 1 applies.
+    Ranks minimise a linear cost over the permutations, so Algorithm 1 applies. Ties are broken by position; in a loss,
+    against the relevant item. O(n log n) in each direction. In each row the gradient sums to 0. It is not linear in the
+    incoming one: twice the incoming gradient is twice the λ. The losses of :mod:`rankedu.losses` compute it at weight
+    1, so that they can be scaled.
 
     Parameters
     ----------
     lam : float or "auto"
-        Strength λ > 0 of the interpolation: the further apart the scores, the larger it must be. "auto" takes λ from
-        the data. At the first batch it is the λ at which a tenth of those pairs change places in which the gradient
-        raises the lower item and not the upper one. Then it follows slowly. It is part of the ``state_dict``.
+        Strength λ > 0 of the interpolation: the further apart the scores, the larger it must be. "auto" takes from the
+        first batch the λ at which a tenth of those pairs change places in which the gradient raises the lower item and
+        not the upper one. Then it follows slowly. It is part of the ``state_dict``.
     normalized : bool
         Divide the ranks by the number n of items that take part in the row. This is the scale of the released code,
         whose λ is n times smaller for the same gradient: λ_paper = n · λ_code. A loss gives both scales the same value.
@@ -122,17 +122,9 @@ class BlackboxRanker(ExactRanker):
 
     Warns
     -----
-    NoStepWarning
-        Once, if no step reaches the next item, so that the whole gradient is 0.
-    LongStepWarning
-        Once, if every step is a hundred times longer than the range of the scores.
-
-    Notes
-    -----
-    O(n log n) in each direction. Ties are broken by position; in a loss, against the relevant item. In each row the
-    gradient sums to 0. The gradient is not linear in the incoming one: twice the incoming gradient is twice the λ. The
-    losses of :mod:`rankedu.losses` compute their gradient at weight 1, so that they can be scaled. Whether a step is
-    too short or too long is looked at in the backward passes 1, 2, 4, 8, …. Explained in chapter 4.
+    NoStepWarning, LongStepWarning
+        Once, if no step reaches the next item, so that the whole gradient is 0, or if every step is a hundred times
+        longer than the range of the scores. Looked for in the backward passes 1, 2, 4, 8, ….
 
     References
     ----------
@@ -140,14 +132,11 @@ class BlackboxRanker(ExactRanker):
 
     Examples
     --------
-    >>> ranker = BlackboxRanker(lam=4.0)
     >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
-    >>> ranks = ranker(scores)
-    >>> ranks.detach()
-    tensor([1., 3., 2.])
+    >>> ranks = BlackboxRanker(lam=4.0)(scores)
     >>> ranks[1].backward()  # make the rank of the second item smaller
-    >>> scores.grad
-    tensor([ 0.2500, -0.5000,  0.2500])
+    >>> ranks.detach(), scores.grad
+    (tensor([1., 3., 2.]), tensor([ 0.2500, -0.5000,  0.2500]))
     """
 
     linear = False
@@ -211,7 +200,7 @@ class BlackboxRanker(ExactRanker):
 
 
 def crossings(scores: Tensor, gradient: Tensor, members: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    r"""Find the λ at which pairs of items change places, and how far apart these items are.
+    r"""Find the λ at which pairs of items change places, and how far apart these items are. Explained in chapter 4.
 
     Algorithm 1 ranks :math:`\mathbf{y} + \lambda \mathbf{g}` again. An item i that the gradient raises passes an item j
     above it that the gradient does not raise at :math:`\lambda_{ij} = (y_j - y_i) / (g_i - g_j)`. If there is no such
@@ -222,16 +211,12 @@ def crossings(scores: Tensor, gradient: Tensor, members: Tensor | None = None) -
     scores, gradient : Tensor, shape (..., n)
         The scores that are ranked, with any margin, and the gradient by the ranks.
     members : Tensor of bool, shape (..., n), optional
-        Items that are ranked. By default, all.
+        Items that are ranked, by default all.
 
     Returns
     -------
     tuple of Tensor, shape (k,) each
         λ > 0 and y_j − y_i > 0 of these pairs, or of a regular sample of them if there are more than 2¹⁵.
-
-    Notes
-    -----
-    O(p n) for p items with a gradient, and at most a few milliseconds. Explained in chapter 4.
 
     References
     ----------

@@ -20,31 +20,22 @@ class HistogramRanker(Ranker):
 
     with L bins of width :math:`\Delta = (y_{\max} - y_{\min})/L`; centre 0 is the highest score. This is the expected
     rank if each item falls into one of its two bins by a coin with these odds, and items in one bin share the mean of
-    their ranks.
+    their ranks. It never inverts an order, equal scores have equal ranks, and each row of ranks has the sum n(n + 1)/2.
+    A rank is exact if all other scores are at least two bin widths away. At a centre the slope is the one towards lower
+    scores (at the last centre, the other one). :class:`rankedu.losses.FastAPLoss` counts in the same bins, but takes
+    the mean of the ratios at their ends. O(n + L) time and memory for each row. Explained in chapter 10.
 
     Parameters
     ----------
     bins : int
         L ≥ 1. With one bin ranks are linear in the scores; with many they are the ranks themselves.
     score_range : (float, float)
-        Least and largest score. The default is the range of a cosine similarity. Scores outside count as the nearer
-        end, and have no gradient.
+        Least and largest score, by default of a cosine. Scores outside count as the nearer end, and have no gradient.
 
     Raises
     ------
-    ValueError
-        For fewer bins than one, or a range that is not finite and increasing.
-    TypeError
-        For bins that are not an int, or a range that is not two numbers.
-
-    Notes
-    -----
-    O(n + L) time and memory for each row: a rank is the value at :math:`y_k` of a piecewise linear function with L
-    pieces. It never inverts an order. Each row of ranks has the sum n(n + 1)/2, and equal scores have equal ranks: the
-    mean of the ranks that they occupy, if no other score is near. A rank is exact if all other scores are at least two
-    bin widths away. At a centre, where the rank has a kink, its slope is the slope towards lower scores (at the last
-    centre, the other one). :class:`rankedu.losses.FastAPLoss` counts in the same bins, but takes the mean of the ratios
-    at their ends; ``APLoss(HistogramRanker())`` takes the ratio of the mean ranks. Explained in chapter 10.
+    ValueError, TypeError
+        For bins that are no int ≥ 1, or a range that is not two finite, increasing numbers.
 
     References
     ----------
@@ -57,11 +48,9 @@ class HistogramRanker(Ranker):
     >>> ranker.histogram(scores).detach()
     tensor([0.5000, 1.0000, 1.0000, 0.5000, 0.0000])
     >>> ranks = ranker(scores)
-    >>> ranks.detach()
-    tensor([1.1250, 2.0000, 2.8750])
     >>> ranks[1].backward()  # make the rank of the second item smaller
-    >>> scores.grad
-    tensor([ 0.5000, -1.0000,  0.5000])
+    >>> ranks.detach(), scores.grad
+    (tensor([1.1250, 2.0000, 2.8750]), tensor([ 0.5000, -1.0000,  0.5000]))
     """
 
     def __init__(self, bins: int = 10, score_range: Sequence[float] = (-1.0, 1.0)) -> None:
@@ -81,10 +70,7 @@ class HistogramRanker(Ranker):
         return ranks if members is None else ranks.masked_fill(~members, 0.0)
 
     def histogram(self, scores: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Count the items softly: :math:`h_l`, from the highest centre to the lowest, with a gradient.
-
-        Returns a Tensor of shape (..., bins + 1). O(n + L) for each row; otherwise as :meth:`forward`.
-        """
+        """Count the items softly: :math:`h_l`, (..., bins + 1), from the highest centre down; as :meth:`forward`."""
         self._check(scores, where)
         check_not_nan(scores, where)
         return self.counts(scores, where)

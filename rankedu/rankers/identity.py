@@ -20,24 +20,21 @@ class IdentityRanker(ExactRanker):
               P_{\mathrm{mean}}(\mathbf{y}) = \mathbf{y} - \bar{y} \mathbf{1}, \qquad
               P_{\mathrm{std}}(\mathbf{y}) = \frac{\mathbf{y} - \bar{y} \mathbf{1}}{\|\mathbf{y} - \bar{y} \mathbf{1}\|}
 
+    Ties are broken by position; in a loss, against the relevant item. There is no λ, and no pair is out of reach, but
+    pairs in the right order are pushed on as well; :class:`~rankedu.rankers.BlackboxRanker` pushes only those that
+    would change places. A margin still needs tuning. O(n log n) forward, O(n) backward. Explained in chapter 17.
+
     Parameters
     ----------
     project : {"std", "mean", "none"}
         The part of the gradient that is removed. "mean" removes its mean, because adding one number to all scores
-        changes no rank. "std" also removes the part that stretches the scores, and divides the rest by their length.
-        "none" removes nothing, for comparison.
+        changes no rank. "std" also removes the part that stretches the scores, and divides the rest by their length;
+        scores that are all equal then have no gradient. "none" removes nothing, for comparison.
 
     Raises
     ------
     ValueError
         For an unknown projection.
-
-    Notes
-    -----
-    O(n log n) forward, one sort, and O(n) backward. Ties are broken by position; in a loss, against the relevant item.
-    There is no λ, and no pair is out of reach, but pairs in the right order are pushed on as well;
-    :class:`~rankedu.rankers.BlackboxRanker` pushes only those that would change places. A margin still needs tuning.
-    With "std" scores that are all equal have no gradient. Explained in chapter 17.
 
     References
     ----------
@@ -47,11 +44,9 @@ class IdentityRanker(ExactRanker):
     --------
     >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
     >>> ranks = IdentityRanker(project="mean")(scores)
-    >>> ranks.detach()
-    tensor([1., 3., 2.])
     >>> ranks[1].backward()  # make the rank of the second item smaller
-    >>> scores.grad
-    tensor([ 0.3333, -0.6667,  0.3333])
+    >>> ranks.detach(), scores.grad
+    (tensor([1., 3., 2.]), tensor([ 0.3333, -0.6667,  0.3333]))
     """
 
     def __init__(self, project: str = "std") -> None:

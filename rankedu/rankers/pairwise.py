@@ -10,12 +10,11 @@ from rankedu.ranks import Relevant
 
 
 class PairwiseRanker(Ranker):
-    r"""Count for each item how far the others outrank it; a subclass defines the count of one pair.
+    r"""Count for each item how far the others outrank it, by ``step``, which is 1 or 0 in the rank itself.
 
     .. math:: \mathbf{rk}(\mathbf{y})_k = 1 + \sum_{j \ne k} \mathrm{step}(y_j - y_k)
 
-    With the Heaviside function this is the rank itself. A subclass defines ``step``, elementwise, with
-    0 and without a slope for very large negative differences.
+    A subclass defines ``step``, elementwise, with 0 and without a slope for very large negative differences.
     """
 
     def step(self, differences: Tensor) -> Tensor:

@@ -10,27 +10,24 @@ from rankedu.rankers.pairwise import PairwiseRanker, check_temperature
 
 
 class SigmoidRanker(PairwiseRanker):
-    r"""Rank by a sum of sigmoids of the differences of the scores.
+    r"""Rank by a sum of sigmoids of the differences of the scores. Explained in chapter 9.
 
     .. math:: \mathbf{rk}_\tau(\mathbf{y})_k = 1 + \sum_{j \ne k} \sigma\!\Bigl(\frac{y_j - y_k}{\tau}\Bigr), \qquad
               \sigma(x) = \frac{1}{1 + e^{-x}}
 
+    Equal scores share the mean of their ranks, and each row of ranks has the sum n(n + 1)/2. O(n²) time for each row;
+    in a loss O(p n) for p relevant items. Pairs are compared in chunks, so memory is O(n).
+
     Parameters
     ----------
     temperature : float
-        τ > 0, in units of a score. The smaller, the nearer to the ranks, and the fewer pairs have a gradient: see
-        :func:`operating_region`.
+        τ > 0, in units of a score. As τ → 0 the ranks of distinct scores become exact, and fewer pairs have a gradient:
+        see :func:`operating_region`.
 
     Raises
     ------
     ValueError
         For a temperature that is not a finite number > 0.
-
-    Notes
-    -----
-    O(n²) time for each row; in a loss O(p n) for p relevant items. Pairs are compared in chunks, so memory is O(n).
-    Equal scores share the mean of their ranks. Each row of ranks has the sum n(n + 1)/2. As τ → 0 the ranks of distinct
-    scores become exact. Explained in chapter 9.
 
     References
     ----------
@@ -38,14 +35,11 @@ class SigmoidRanker(PairwiseRanker):
 
     Examples
     --------
-    >>> ranker = SigmoidRanker(temperature=0.1)
     >>> scores = torch.tensor([0.9, 0.1, 0.5], requires_grad=True)
-    >>> ranks = ranker(scores)
-    >>> ranks.detach()
-    tensor([1.0183, 2.9817, 2.0000])
+    >>> ranks = SigmoidRanker(temperature=0.1)(scores)
     >>> ranks[1].backward()  # make the rank of the second item smaller
-    >>> scores.grad
-    tensor([ 0.0034, -0.1800,  0.1766])
+    >>> ranks.detach(), scores.grad
+    (tensor([1.0183, 2.9817, 2.0000]), tensor([ 0.0034, -0.1800,  0.1766]))
     """
 
     def __init__(self, temperature: float = 0.01) -> None:
@@ -73,14 +67,19 @@ def operating_region(
 ) -> Tensor:
     r"""Measure the share of pairs of scores that are near enough for the sigmoid to have a gradient.
 
+    Explained in chapter 9.
+
     .. math:: P = \frac{1}{n^2} \sum_{i, j}
               \Bigl[\, \Bigl|\frac{d\mathcal{G}(D_{ij})}{d D_{ij}}\Bigr| > t \Bigr], \qquad
               D_{ij} = y_j - y_i, \quad \mathcal{G}(x) = \sigma\!\Bigl(\frac{x}{\tau}\Bigr)
 
+    Because :math:`\mathcal{G}'(x) = 1 / (4 \tau \cosh^2 \frac{x}{2\tau})`, the region is :math:`|x| < 2 \tau
+    \operatorname{arcosh} \frac{1}{2 \sqrt{t \tau}}`, and sorted scores are counted by binary search. The pairs i = j
+    are in the sum, as printed.
+
     Parameters
     ----------
-    scores, where
-        As for :func:`rankedu.rank`. Each row is a query.
+    scores, where : as for :func:`rankedu.rank`
     temperature : float
         τ > 0.
     threshold : float
@@ -93,18 +92,8 @@ def operating_region(
 
     Raises
     ------
-    ValueError
-        For NaN, n = 0, another shape of ``where``, or a temperature or threshold that is not a finite number > 0.
-    TypeError
-        For a ``where`` that is not bool.
-
-    Notes
-    -----
-    O(n log n). Because :math:`\mathcal{G}'(x) = 1 / (4 \tau \cosh^2 \frac{x}{2\tau})`, the region is
-
-    .. math:: |x| < 2 \tau \operatorname{arcosh} \frac{1}{2 \sqrt{t \tau}},
-
-    and sorted scores are counted by binary search. The pairs i = j are in the sum, as printed. Explained in chapter 9.
+    ValueError, TypeError
+        As :func:`rankedu.rank`, and for a temperature or threshold that is not a finite number > 0.
 
     References
     ----------
@@ -113,8 +102,8 @@ def operating_region(
     Examples
     --------
     >>> scores = torch.tensor([0.5, 0.45, 0.1])  # at τ = 0.01, those nearer than 0.099: two, and each one to itself
-    >>> round(operating_region(scores, temperature=0.01).item(), 4)
-    0.5556
+    >>> operating_region(scores, temperature=0.01)
+    tensor(0.5556)
     """
     check_values(scores)
     if where is None:

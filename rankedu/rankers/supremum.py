@@ -34,8 +34,10 @@ class SupremumRanker(PairwiseRanker):
               \mathrm{start} + \sigma(x/\tau) & 0 < x \le \delta \\
               \rho\,(x - \delta) + \mathrm{offset} & x > \delta \end{cases}
 
-    The step counts the items that are less relevant than k. All others are counted exactly, without a gradient. Both
-    happen in the losses; :meth:`against` and :meth:`among` do each for a set of items.
+    The step counts the items that are less relevant than k. All others are counted exactly, without a gradient: tied
+    items of one grade count each other, H(0) = 1. Both happen in the losses; :meth:`against` and :meth:`among` do each
+    for a set of items. `PRESETS` has the published settings. Chapter 14 proves which of them keep the bound. O(n²) time
+    for each row, O(p n) in a loss. Explained in chapter 14.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ class SupremumRanker(PairwiseRanker):
     delta : float
         δ ≥ 0, where the affine part begins.
     offset : float, optional
-        Its value ≥ 0 there. By default, the value at which the sigmoid ends, start + σ(δ/τ), so that there is no jump.
+        Its value ≥ 0 there, by default start + σ(δ/τ), at which the sigmoid ends, so that there is no jump.
     start : float
         ≥ 0; added to the sigmoid between 0 and δ. If it is 1/2 or more (and the offset 1 or more), the step lies above
         the Heaviside function, and then it jumps at 0.
@@ -56,12 +58,6 @@ class SupremumRanker(PairwiseRanker):
     ------
     ValueError
         For a parameter that is not finite or out of range.
-
-    Notes
-    -----
-    `PRESETS` has the published settings, :meth:`preset` makes a ranker of one. Chapter 14 proves which of them keep the
-    bound. O(n²) time for each row, O(p n) in a loss. Tied items of one grade count each other, H(0) = 1; a tied item
-    that is less relevant counts σ(0) = 1/2. Explained in chapter 14.
 
     References
     ----------
@@ -130,10 +126,7 @@ class SupremumRanker(PairwiseRanker):
         return slope.add_(beyond(differences, self.delta), alpha=self.rho - inside)
 
     def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Count, for each member, the members whose score is at least its own, without a gradient.
-
-        As `Ranker.among` otherwise. O(n log n). Tied members share the worst of their ranks, because H(0) = 1.
-        """
+        """Count, for each member, the members whose score is at least its own: ties share the worst rank; no gradient."""
         self._check(scores, where)
         check_mask(members, scores, name="members")
         members = members if where is None else members & where
@@ -142,7 +135,7 @@ class SupremumRanker(PairwiseRanker):
     def against(self, scores: Tensor, members: Tensor, others: Tensor, *, where: Tensor | None = None) -> Tensor:
         """Count, for each member, by the step how far the others outrank it; with a gradient, 0 elsewhere.
 
-        As :meth:`among` otherwise. Raises ValueError if members and others have an item in common.
+        As :meth:`Ranker.among` otherwise. Raises ValueError if members and others have an item in common.
         """
         self._check(scores, where)
         check_mask(members, scores, name="members")

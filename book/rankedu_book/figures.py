@@ -29,9 +29,9 @@ class About(NamedTuple):
 FIGURES = {
     "landscape": About(
         "**Slide λ** until the ball rolls to the goal. Click on a step to put the ball there.",
-        "Three pictures of the same landscape. On its floor are the scores of A and B, and its height is their mean rank. "
-        "With a small λ it is a staircase of flat steps, and a ball lies still. With a larger λ the steps become slopes, "
-        "and the ball rolls some way. With a large λ it rolls down to the goal, where A and B rank first.",
+        "Three pictures of the same landscape. On its floor are the scores of A and B, and its height is their mean "
+        "rank. With a small λ it is a staircase of flat steps, and a ball lies still. With a larger λ the steps become "
+        "slopes, and the ball rolls some way. With a large λ it rolls to the goal, where A and B rank first.",
         ({"lam": 0.05}, {"lam": 1.8}, {"lam": 5}),
     ),
     "batch-size": About(
@@ -45,6 +45,19 @@ FIGURES = {
         "Eight items by their scores. A bar stands at the rank of each relevant item, as high as the precision there: "
         "one half at rank 2, one half at rank 4, three fifths at rank 5. AP is the mean of the three bars, 0.53.",
         ({},),
+    ),
+    "staircase": About(
+        "**Drag D.** Where does the loss change?",
+        "The loss 1 − AP of five items over the score of the relevant item D. It is a staircase that falls from 0.55 "
+        "to 0.17, with a step where D passes E, C and A. D is on a flat step, so the slope is 0.",
+        ({},),
+    ),
+    "solver": About(
+        "**Drag the weights** until the lever is level. Which arrangement pulls least?",
+        "A lever with five pegs, and on each a weight, from 0.3 to 0.9. On the left the weights hang in no order, and "
+        "the lever tilts. On the right the heaviest weight hangs next to the hinge and the lightest at the far end. The "
+        "lever is level there.",
+        ({}, {"pegs": [1, 2, 3, 4, 5]}),
     ),
     "h-ap": About(
         "You asked for a Lada #2. **Drag a car, or slide β.** H-AP is the filled part of all boxes. A row of a box is "

@@ -76,14 +76,5 @@ rankedu.figures.collapse = ({ el, model, ranks, ui }) => {
   play.slider("margin", { label: "α, the margin", low: 0.01, high: 0.3 });
   play.slider("error", { label: "error in each score", low: 0.01, high: 0.1 });
 
-  /* The first time, the descent runs. */
-  ui.inSight(el, () => {
-    if (ui.still()) return;
-    const began = performance.now();
-    requestAnimationFrame(function go(now) {
-      drawn = 2 * Math.round(ui.clamp((now - began) / 1500, 0, 1) * (STEPS / 2));
-      play.set({}, { kept: false });
-      if (drawn < STEPS) requestAnimationFrame(go);
-    });
-  });
+  ui.runsOnce(el, play, 1500, (share) => (drawn = 2 * Math.round((share * STEPS) / 2))); // the descent
 };

@@ -390,6 +390,23 @@ rankedu.ui = (() => {
     watch.observe(el);
   }
 
+  /** The first time that a figure is in sight, it runs by itself for so long: `at(share)` hears how far it is, from 0 to 1. */
+  function runsOnce(el, play, milliseconds, at) {
+    let over = false;
+    ["pointerdown", "keydown"].forEach((touched) => el.addEventListener(touched, () => ((over = true), at(1))));
+    inSight(el, () => {
+      if (over || still() || location.hash.includes(el.id || "no id")) return;
+      const began = performance.now();
+      requestAnimationFrame(function go(now) {
+        if (over) return;
+        const share = clamp((now - began) / milliseconds, 0, 1);
+        at(share);
+        play.set({}, { kept: false });
+        if (share < 1) requestAnimationFrame(go);
+      });
+    });
+  }
+
   /** Start all figures of a page, each by the function of its name. */
   function start() {
     const { ranks, ui, figures } = rankedu;
@@ -398,7 +415,7 @@ rankedu.ui = (() => {
     });
   }
 
-  return { figure, tag, scale, number, slopes, item, key, bars, arrow, apart, drawn, pushes, element, clamp, still, inSight, start };
+  return { figure, tag, scale, number, slopes, item, key, bars, arrow, apart, drawn, pushes, element, clamp, still, inSight, runsOnce, start };
 })();
 
 if (document.querySelector("figure.play")) {

@@ -57,18 +57,5 @@ rankedu.figures.paint = ({ el, model, ranks, ui }) => {
   const put = (at) => play.set({ at: Number(ui.clamp(at, 0, 1).toFixed(3)) });
   const handle = play.handle(picture, { move: ({ x }) => put(across.back(x)), by: (dx, dy) => put(play.state.at + 0.02 * (dx || dy)) });
   play.slider("lam", { label: "λ, the length of the window", low: 0.01, high: 0.5, log: true, ends: ["staircase", "slope"] });
-  ["pointerdown", "keydown"].forEach((touched) => el.addEventListener(touched, () => (painted = FAR)));
-
-  /* The first time, D runs along and paints the curve. */
-  ui.inSight(el, () => {
-    if (ui.still() || location.hash.includes(el.id || "no id")) return;
-    const began = performance.now();
-    painted = 0;
-    requestAnimationFrame(function go(now) {
-      if (painted >= FAR) return;
-      painted = Math.min(FAR, Math.max(0, now - began) / 1700);
-      play.set({}, { kept: false });
-      requestAnimationFrame(go);
-    });
-  });
+  ui.runsOnce(el, play, 1700, (share) => (painted = share * FAR)); // D runs along and paints the curve
 };

@@ -2,8 +2,8 @@
 
 The outputs of a notebook depend on
 
-* the modules of ours from which its cells import a name,
-* the modules from which the chapter's own package, such as `rankedu_book/ch07_recall_loss`, imports a name,
+* the modules of ours that define the names which its cells import,
+* the modules that define what its chapter's own package, such as `rankedu_book/ch07_recall_loss`, imports,
 * the data and the figures to play with that the cells and these modules name,
 * the libraries that compute and draw, in the versions of `constraints.txt`.
 
@@ -14,48 +14,34 @@ Modules further away do not count. A change there rarely changes what a chapter 
 import ast
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+BOOK = ROOT / "book"
 #: Package → the folder that it lies in.
-PACKAGES = {"rankedu": ROOT, "rankedu_lab": ROOT / "lab", "rankedu_book": ROOT / "book"}
+PACKAGES = {"rankedu": ROOT, "rankedu_lab": ROOT / "lab", "rankedu_book": BOOK}
 #: Libraries whose version shapes what a cell prints or draws.
 LIBRARIES = {
     *("torch", "torchvision", "numpy", "scipy", "sympy", "matplotlib", "pillow"),
     *("scikit-learn", "pytorch-metric-learning", "torchmetrics"),
 }
-#: Paths of data: `… / "book" / "data" / "printed"`, `… / "lab" / "records"`, `Path(__file__).parent / "letters.npz"`.
-_PATH = re.compile(r"(Path\(__file__\)\.parent|'book' / 'data'|'lab' / 'records')((?: / '[^']+')*)")
-_FIGURE = re.compile(r"\bplay\('([\w-]+)'")
 _CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(?:---\n.*?^---\n|(?::[^\n]*\n)*)(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def made_from(text: Path) -> set[Path]:
-    """The files on which the outputs of a chapter or another executed page depend."""
+    """Return the files on which the outputs of a chapter or another executed page depend."""
     own = {path for path in imported(text) if path.parent.name.startswith(("ch", "lab_"))}
-    own |= {*(ROOT / "book" / "rankedu_book" / f"ch{text.stem}").glob("exercises.py")}  # `check` finds them by name
+    own |= {*(BOOK / "rankedu_book" / f"ch{text.stem}").glob("exercises.py")}  # `check` finds them by name
     for _ in range(2):  # a figure may use a study of its chapter
         own |= {near for path in own for near in imported(path) if near.parent == path.parent}
     modules = {text, *own}.union(*map(imported, (text, *own)))
-    return (modules - {text}).union(*map(data, modules))
-
-
-def reached(*files: Path) -> set[Path]:
-    """All modules of ours that are imported when these files run, however indirectly, and the files themselves."""
-    found: set[Path] = set()
-    waiting = set(files)
-    while waiting:
-        found |= waiting
-        near = {one for path in waiting if path.suffix in (".py", ".md") for one in imported(path)}
-        around = {folder / "__init__.py" for path in near for folder in path.parents if folder / "__init__.py" != path}
-        waiting = {one for one in near | around if one.is_file()} - found
-    return found
+    return (modules - {text}).union(*map(used, modules))
 
 
 def hashed(paths: Iterable[Path], *more: str, whole: bool = False) -> str:
-    """One hash of files, by their places in the repository, and of more text; of Python its code alone, or all."""
+    """Return one hash of files, by their places in the repository, and of text; of Python its code alone, or all."""
     digest = hashlib.sha256("\n".join(more).encode())
     for path in sorted(paths):
         place = path.relative_to(ROOT) if path.is_relative_to(ROOT) else Path(path.name)
@@ -65,14 +51,14 @@ def hashed(paths: Iterable[Path], *more: str, whole: bool = False) -> str:
 
 
 def pins() -> str:
-    """The lines of `constraints.txt` that name one of the libraries."""
+    """Return the lines of `constraints.txt` that name one of the libraries."""
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     return "\n".join(line for line in lines if line.partition("==")[0].lower() in LIBRARIES)
 
 
 @cache
 def code(path: Path) -> bytes:
-    """The code of a module without comments and docstrings; all of a module that shows its docstrings."""
+    """Return the code of a module without comments and docstrings; all of a module that shows its docstrings."""
     content = path.read_bytes()
     if path.name == "reference.py" or b"__doc__" in content:
         return content
@@ -84,76 +70,56 @@ def code(path: Path) -> bytes:
 
 
 @cache
-def tree(path: Path) -> ast.Module:
-    """The code of a module, or of the cells of a text."""
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Return all nodes of a module, or of the cells of a text."""
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".md":
         text = "\n".join(re.sub(r"^[%!].*$", "", cell, flags=re.MULTILINE) for cell in _CELL.findall(text))
-    return ast.parse(text)
+    return tuple(ast.walk(ast.parse(text)))
 
 
 @cache
 def imported(path: Path) -> frozenset[Path]:
-    """The modules in which the names are defined that a module, or the cells of a text, take from our packages."""
+    """Return the modules that define the names which a module, or the cells of a text, take from our packages."""
     bound: dict[str, str] = {}  # what a name stands for
-    nodes = list(walk(tree(path)))
-    for node in nodes:
+    for node in nodes(path):
         if isinstance(node, ast.Import):
-            for one in node.names:
-                bound |= {one.asname: one.name} if one.asname else {one.name: one.name, one.name.split(".")[0]: ""}
+            bound |= {one.asname: one.name for one in node.names if one.asname}
         elif isinstance(node, ast.ImportFrom) and not node.level:
             bound |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
-    dotted = {*bound.values()}
-    for node in nodes:
+    plain = {one.name for node in nodes(path) if isinstance(node, ast.Import) for one in node.names}
+    dotted = {*bound.values(), *(name for name in plain if "." in name)}
+    for node in nodes(path):
         if isinstance(node, ast.Attribute):
             first, _, rest = ast.unparse(node).partition(".")
-            dotted |= {f"{bound[first] or first}.{rest}"} if first in bound else set()
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):  # such as "rankedu.ranks:rank"
-            dotted.add(node.value.replace(":", "."))
+            dotted |= {f"{bound.get(first, first)}.{rest}"} if first in {*bound, *plain} else set()
     return frozenset(filter(None, map(home, dotted)))
-
-
-def walk(node: ast.AST) -> Iterator[ast.AST]:
-    """Every node but those that only a type checker reads."""
-    if not (isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"):
-        yield node
-        for child in ast.iter_child_nodes(node):
-            yield from walk(child)
 
 
 @cache
 def home(name: str) -> Path | None:
-    """The file of ours that defines a dotted name, wherever a package may have it from; None if it is not ours."""
+    """Return the file of ours that defines a dotted name, wherever a package may have it from; None if none does."""
     parts = name.split(".")
-    if parts[0] not in PACKAGES or not all(map(str.isidentifier, parts)):
-        return None
-    for depth in range(len(parts), 0, -1):
+    for depth in range(len(parts), 0, -1) if parts[0] in PACKAGES and all(map(str.isidentifier, parts)) else ():
         place = PACKAGES[parts[0]].joinpath(*parts[:depth])
         if place.with_suffix(".py").is_file():
             return place.with_suffix(".py")
         if (package := place / "__init__.py").is_file():
-            taken = offered(package).get(".".join(parts[depth : depth + 1]))
-            return (taken and home(taken)) or package
+            taken = [node for node in nodes(package) if isinstance(node, ast.ImportFrom)]
+            offered = {one.asname or one.name: f"{node.module}.{one.name}" for node in taken for one in node.names}
+            return home(offered.get(".".join(parts[depth : depth + 1]), "")) or package
     return None
 
 
 @cache
-def offered(package: Path) -> dict[str, str]:
-    """The names that a package has from its modules, at once or at their first use, and where they come from."""
-    taken = [node for node in ast.walk(tree(package)) if isinstance(node, ast.ImportFrom)]
-    return {one.asname or one.name: f"{node.module}.{one.name}" for node in taken for one in node.names}
-
-
-@cache
-def data(path: Path) -> frozenset[Path]:
-    """The files, and the folders with all files in them, that a piece of code names; and its figures to play with."""
-    text = "\n".join(ast.unparse(node) for node in tree(path).body)
-    found: set[Path] = set()
-    for base, below in _PATH.findall(text):
-        names, beside = re.findall(r"'([^']+)'", below), base.startswith("Path")
-        place = (path.parent if beside else ROOT.joinpath(*re.findall(r"\w+", base))).joinpath(*names)
-        if names or (path.suffix == ".md" and not beside):  # a text names all that it reads, a module may add a name
-            found |= {place} if beside or place.is_file() else {*place.rglob("*")}
-    figures = ROOT / "book" / "_static" / "figures"
-    found |= {figures / f"{name}{ending}" for name in _FIGURE.findall(text) for ending in (".js", ".png")}
-    return frozenset(one for one in found if one.is_file() and ".locks" not in one.parts)
+def used(path: Path) -> frozenset[Path]:
+    """Return the data of ours and the figures to play with that a piece of code names."""
+    texts = [node.value for node in nodes(path) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    files = [name for name in texts if re.fullmatch(r"[\w-]+\.[a-z]+", name)]
+    places = [folder / name for folder in (path.parent, BOOK / "data", ROOT / "lab" / "records") for name in files]
+    if path.is_relative_to(BOOK) and "printed" in texts:  # a folder
+        places += (BOOK / "data" / "printed").iterdir()
+    calls = [ast.unparse(node) for node in nodes(path) if isinstance(node, ast.Call)]
+    figures = [call[6:-2] for call in calls if re.fullmatch(r"play\('[\w-]+'\)", call)]
+    places += [BOOK / "_static" / "figures" / f"{name}{ending}" for name in figures for ending in (".js", ".png")]
+    return frozenset(filter(Path.is_file, places))

@@ -19,9 +19,31 @@ from nbformat.v4 import new_code_cell
 
 from rankedu_lab.runs.runner import git_revision
 from tools.notebooks import pairs
-from tools.site import setup_cell
 
 ROOT = pairs.ROOT
+#: What a service that runs notebooks has, or does not need, of what the extra `lab` brings.
+_THERE = ("torch>", "numpy", "jupyter", "jupytext", "myst-nb", "rankedu")
+#: The first cell of a notebook that a page offers.
+_SETUP = """\
+# Where the book is installed, this cell does nothing. Elsewhere (on Colab, on Kaggle, in an empty folder with torch and
+# Jupyter) it fetches the book's code and installs what the notebooks need.
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+if importlib.util.find_spec("rankedu_book") is None:
+    home = Path("rankedu-book").resolve()
+    if not (home / "rankedu").exists():
+        for words in ("init", "fetch --depth 1 {address} {commit}", "checkout FETCH_HEAD"):
+            command, *more = words.split()
+            home.mkdir(exist_ok=True)
+            subprocess.run(["git", "-C", str(home), command, "--quiet", *more], check=True)
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *{needs}], check=True)
+    found = [str(home), str(home / "lab"), str(home / "book")]
+    sys.path[:0] = found
+    os.environ["PYTHONPATH"] = os.pathsep.join(found)"""
 
 
 def address() -> str:
@@ -59,16 +81,22 @@ def _address(notebook: Path) -> str:
     return f"_static/notebooks/{notebook.relative_to(ROOT / 'notebooks').as_posix()}"
 
 
+def needs() -> list[str]:
+    """The requirements of the extra `lab` that the first cell of a notebook installs."""
+    listed = (one.partition(";") for one in importlib.metadata.requires("rankedu") or [])
+    wanted = {need.strip() for need, _, when in listed if re.search("['\"](lab|cli|vision)['\"]", when)}
+    return sorted(need for need in wanted if not need.startswith(_THERE))
+
+
 def write_notebooks(source: Path) -> None:
     """Put the notebooks among the files of the book, a twentieth of their size without outputs."""
     site, starters = address(), ROOT / "notebooks" / "exercises"
-    made_from = {text: pairs.pairs()[text] for text in pairs.pages()}
-    of = {notebook: text for text, made in made_from.items() for notebook in (made, starters / made.name)}
-    for notebook in filter(Path.exists, of):
+    own = [pairs.pairs()[text] for text in pairs.pages()]
+    for notebook in filter(Path.exists, [*own, *(starters / one.name for one in own)]):
         made = nbformat.read(notebook, as_version=4)
         if site:
-            cell = new_code_cell(setup_cell.source(of[notebook], site, commit()), id="set-up")
-            made.cells.insert(0, cell)
+            setup = _SETUP.format(address=site, commit=commit().removesuffix("-dirty"), needs=needs())
+            made.cells.insert(0, new_code_cell(setup, id="set-up"))
         made.metadata = {"kernelspec": made.metadata["kernelspec"]}
         for cell in pairs.code_cells(made):
             cell.outputs, cell.execution_count = [], None

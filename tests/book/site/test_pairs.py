@@ -99,8 +99,6 @@ NAMED = [
     ("def late():\n    from rankedu import rank", {"rankedu/ranks.py"}),
     ("from rankedu.losses import FastAPLoss", {"rankedu/losses/fast_ap.py"}),
     ("from rankedu import losses as L\nL.FastAPLoss()", {"rankedu/losses/__init__.py", "rankedu/losses/fast_ap.py"}),
-    ("load('rankedu.ranks:rank')", {"rankedu/ranks.py"}),
-    ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import rankedu.losses", set()),
     ("path = root / 'book' / 'data' / 'effects.json'", {"book/data/effects.json"}),
     ("play('batch-size')", BATCH_SIZE),
     (CELLS, {"rankedu/ranks.py"}),
@@ -112,7 +110,7 @@ def test_a_name_depends_on_the_module_that_defines_it_and_on_no_other(tmp_path):
     for number, (code, wanted) in enumerate(NAMED):
         path = tmp_path / f"{number}.{'md' if code is CELLS or ':tags:' in code else 'py'}"
         path.write_text(code, encoding="utf-8")
-        found = closure.imported(path) | closure.data(path)
+        found = closure.imported(path) | closure.used(path)
         assert {one.relative_to(closure.ROOT).as_posix() for one in found} == wanted, code
 
 

@@ -16,7 +16,7 @@ __all__ = ["app", "doctor", "evaluate"]
 #: Package of the repository → the commands that its module `cli` adds.
 PACKAGES = {
     "rankedu_lab": ("train", "run", "sweep", "results", "search", "data"),
-    "rankedu_book": ("figures", "new-chapter"),
+    "rankedu_book": ("figures",),
 }
 _THERE = [package for package in PACKAGES if importlib.util.find_spec(package)]
 _MISSING = [name for package, names in PACKAGES.items() if package not in _THERE for name in names]

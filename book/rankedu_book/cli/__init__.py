@@ -1,4 +1,4 @@
-"""Commands of the book, which write figures and begin a chapter, and the checks of the doctor for the book."""
+"""The command of the book, which writes figures, and the checks of the doctor for the book."""
 
 import sys
 from importlib import import_module
@@ -41,25 +41,9 @@ def figures(
         raise typer.Exit(code=2) from None
 
 
-def new_chapter(
-    slug: Annotated[str, typer.Argument(help="Name of the files and modules, for example soft_sorting.")],
-    title: Annotated[str, typer.Option(help="Title of the chapter.")],
-) -> None:
-    """Write the files of a new chapter, that is, text, figures, exercises and tests, with brackets to fill in."""
-    from rankedu_book.kit.new_chapter import new_chapter as write
-
-    try:
-        written = write(slug, title)
-    except (ValueError, OSError) as error:
-        print(f"rankedu new-chapter: {error}", file=sys.stderr)
-        raise typer.Exit(code=2) from None
-    print(*written, "Next: replace the ⟨brackets⟩. book/contributing/chapter.md explains the rest.", sep="\n")
-
-
 def add_to(app: typer.Typer) -> None:
-    """Add the commands to the command `rankedu`, and their needs to the checks of its doctor."""
+    """Add the command to the command `rankedu`, and their needs to the checks of its doctor."""
     from rankedu.cli import doctor
 
     app.command()(figures)
-    app.command("new-chapter")(new_chapter)
     doctor.CHECKS.append(lambda: import_module("rankedu_book.cli.checks").findings())

@@ -85,15 +85,6 @@ def test_no_long_function_in_a_cell(path):
                 assert (node.end_lineno or 0) - node.lineno < 10, f"belongs in rankedu_book: {ast.unparse(node)[:60]}"
 
 
-def test_no_placeholder_is_left(path):
-    from rankedu_book.kit.new_chapter import FILES, placeholders
-
-    where = (pairs.ROOT / pattern.format(nn=path.stem[:2], slug=path.stem[3:]) for pattern in FILES.values())
-    texts = [(file.name, file.read_text(encoding="utf-8")) for file in where if file.exists()]
-    left = [f"{name}, {found}" for name, text in texts for found in placeholders(text)]
-    assert not left, "still to be written:\n" + "\n".join(left)
-
-
 def test_paper_map_rows_resolve(path):
     rows = [row for row in equation_index.paper_maps() if row.page == f"chapters/{path.stem}"]
     assert rows or is_short(path), "the paper map is empty"

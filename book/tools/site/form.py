@@ -17,8 +17,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from rankedu_book.kit.predict import held
+from tools.site.labels import unquoted
 
-ROOT = Path(__file__).resolve().parents[3]
 KINDS = {"a number": "number", "choose one": "choice", "a curve": "curve", "an order": "order", "in words": "words"}
 #: The line of a chapter for readers of the notebook; pages omit it.
 RUN = "To run this chapter, choose **Run ▸ Run All Cells**."
@@ -34,7 +34,7 @@ _SOLUTION = re.compile(
     r'(?:\A|\n\n)<a id="(ch\d\d-ex-\w+-\d+)"></a>\n\n## [^\n]*\n\n\[The exercise\]\([^)]*\)(?:\n\n|\Z)'
 )
 _STATEMENT = re.compile(rf"{_ANCHOR}> \*\*(?P<kind>[A-Z]\w+) [\d.]+?(?: \((?P<title>.+)\))?\.\*\*\n>\n{_QUOTE}")
-_PREDICT = re.compile(rf"> \*\*Predict\*\* \((?P<kind>[^)]*)\)\.\n>\n{_QUOTE}")
+PREDICT = re.compile(rf"> \*\*Predict\*\* \((?P<kind>[^)]*)\)\.\n>\n{_QUOTE}")
 _DETAILS = re.compile(
     r"<details><summary>(?P<summary>(?:(?!</summary>).)*)</summary>\n\n(?P<body>(?:(?!<details>).)*?)\n\n</details>",
     re.DOTALL,
@@ -114,7 +114,7 @@ def for_page(chapter: NotebookNode, solutions: NotebookNode | None) -> NotebookN
 def markdown(source: str) -> str:
     """Turn plain Markdown into directives and roles."""
     source = _STATEMENT.sub(_statement, source)
-    source = _PREDICT.sub(_prediction, source)
+    source = PREDICT.sub(_prediction, source)
     count = 1
     while count:  # from the inside out
         source, count = _DETAILS.subn(_folded, source)
@@ -133,24 +133,25 @@ def directive(name: str, argument: str, option: str, body: str) -> str:
     return f"{fence}{{{name}}} {argument}".rstrip() + (f"\n{option}" if option else "") + f"{blank}{body}\n{fence}"
 
 
-def _unquoted(body: str) -> str:
-    return re.sub(r"^> ?", "", body.rstrip("\n"), flags=re.MULTILINE)
-
-
 def _end(match: re.Match[str]) -> str:
     return "\n" if match[0].endswith("\n") else ""
 
 
 def _statement(match: re.Match[str]) -> str:
-    body, option = _unquoted(match["body"]), f":label: {match['label']}"
+    body, option = unquoted(match["body"].rstrip("\n")), f":label: {match['label']}"
     return directive(f"prf:{match['kind'].lower()}", match["title"] or "", option, body) + _end(match)
 
 
-def _prediction(match: re.Match[str]) -> str:
-    kind, body = KINDS[match["kind"]], _unquoted(match["body"])
-    if kind in ("choice", "order"):
+def asked(match: re.Match[str]) -> str:
+    """Return the question of a prediction; alternatives are a list without numbers."""
+    body = unquoted(match["body"].rstrip("\n"))
+    if KINDS[match["kind"]] in ("choice", "order"):
         body = re.sub(r"^\d\. (?=[^\n]*(?:\n\d\. [^\n]*)*\Z)", "- ", body, flags=re.MULTILINE)
-    return directive("admonition", "Predict", f":class: predict {kind}", body) + _end(match)
+    return body
+
+
+def _prediction(match: re.Match[str]) -> str:
+    return directive("admonition", "Predict", f":class: predict {KINDS[match['kind']]}", asked(match)) + _end(match)
 
 
 def _folded(match: re.Match[str]) -> str:

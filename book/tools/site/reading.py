@@ -35,6 +35,11 @@ class Chapter(NamedTuple):
         """Return its text without front matter."""
         return _FRONT.sub("", form.text(BOOK / "chapters" / f"{self.stem}.md"), count=1)
 
+    @property
+    def plain(self) -> str:
+        """Return its text as it is written, without front matter."""
+        return _FRONT.sub("", (BOOK / "chapters" / f"{self.stem}.md").read_text(encoding="utf-8"), count=1)
+
 
 @cache
 def chapters() -> Mapping[int, Chapter]:

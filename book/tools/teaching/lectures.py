@@ -6,19 +6,15 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from tools.site import labels
+from tools.site import form, labels
 from tools.site.reading import BOOK, chapters
 
-_PREDICT = re.compile(
-    r"^(?P<fence>:{3,})\{admonition\} Predict\n:class: predict \w+\n(?P<question>.*?)^(?P=fence)$",
-    re.DOTALL | re.MULTILINE,
-)
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 GRADES = {"hand": "by hand", "code": "with code", "research": "open-ended"}
 
 
 class Question(NamedTuple):
-    """A prediction for the audience in MyST, and the facts that the audience needs for it."""
+    """A prediction for the audience, and the facts that the audience needs for it."""
 
     chapter: int
     section: str
@@ -63,13 +59,13 @@ def _slide(entry: dict[str, Any]) -> Question | Picture:
     if "figure" in entry:
         return Picture(entry["figure"], entry["say"])
     chapter, words = entry["predict"], entry["words"]
-    text = chapters()[chapter].text
-    found = [match for match in _PREDICT.finditer(text) if words in " ".join(match["question"].split())]
+    text = chapters()[chapter].plain
+    found = [match for match in form.PREDICT.finditer(text) if words in " ".join(form.asked(match).split())]
     if len(found) != 1:
         wanted = f"words must be those of one prediction of chapter {chapter}"
         raise ValueError(f"{wanted}, got {words!r}, which {len(found)} have: correct data/lectures.yaml")
     section = _HEADING.findall(text[: found[0].start()])[-1]
-    return Question(chapter, section, found[0]["question"].strip(), entry.get("given", ""))
+    return Question(chapter, section, form.asked(found[0]), entry.get("given", ""))
 
 
 def exercises(lecture: Lecture) -> list[tuple[str, str, str]]:
@@ -105,7 +101,7 @@ def _plan(lecture: Lecture) -> str:
 def _step(slide: Question | Picture) -> str:
     if isinstance(slide, Picture):
         return f"{slide.say}: {{numref}}`{slide.label}`."
-    text = " ".join(slide.text.split())
+    text = form.markdown(" ".join(slide.text.split()))
     first = re.match(r".*?[.?!](?=\s|$)", text)
     where = f"{{ref}}`chapter {slide.chapter} <ch-{slide.chapter:02d}>`, {slide.section}"
     return f"*Predict* ({where}): {first[0] if first else text} …"

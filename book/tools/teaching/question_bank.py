@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from tools.site.form import markdown
 from tools.site.reading import BOOK, chapters
 from tools.teaching.slides import words
 
 BANK = BOOK / "data" / "questions.yaml"
 GRADES = ("recall", "apply", "reason")
-_ANSWER = re.compile(r"^:::\{admonition\} Answer\n:class: dropdown\n(?P<answer>.*?)^:::[ ]*$", re.DOTALL | re.MULTILINE)
+_ANSWER = re.compile(r"^<details><summary>Answer</summary>\n\n(?P<answer>.*?)^</details>$", re.DOTALL | re.MULTILINE)
 _MARKS = {
     r"\$([^$]+)\$": r"\\(\1\\)",
     r"`([^`]+)`": r"<code>\1</code>",
@@ -44,7 +45,7 @@ class Question(NamedTuple):
 
 
 class SelfTest(NamedTuple):
-    """A question from the end of a chapter, with the answer that gives its reason; both in MyST."""
+    """A question from the end of a chapter, with the answer that gives its reason."""
 
     stem: str
     number: int
@@ -69,7 +70,7 @@ def self_tests() -> list[SelfTest]:
     """Return the self-tests at the ends of the chapters."""
     found = []
     for chapter in chapters().values():
-        section = re.search(r"^## Self-test\n(.*?)(?=^## )", chapter.text, re.DOTALL | re.MULTILINE)
+        section = re.search(r"^## Self-test\n(.*?)(?=^## )", chapter.plain, re.DOTALL | re.MULTILINE)
         at = 0
         for number, match in enumerate(_ANSWER.finditer(section[1]), 1):
             question = re.sub(r"^(\*\*)?\d+\.(\*\*)?\s+", "", section[1][at : match.start()].strip())
@@ -85,8 +86,8 @@ def page() -> str:
     for number, chapter in chapters().items():
         lines += [f"## {number}. {chapter.title}", "", f"From {{ref}}`ch-{number:02d}`.", ""]
         for test in (one for one in self_tests() if one.stem == chapter.stem):
-            lines += [f"**{number}.{test.number}** {test.question}", ""]
-            lines += ["::::{dropdown} Answer", test.answer, "::::", ""]
+            lines += [f"**{number}.{test.number}** {markdown(test.question)}", ""]
+            lines += ["::::{dropdown} Answer", markdown(test.answer), "::::", ""]
         own = [question for question in bank() if question.chapters[0] == number and not question.across]
         for count, question in enumerate(own, 6):
             lines += _choice(f"{number}.{count}", question)

@@ -79,18 +79,17 @@ def _formula(tex: str, options: dict[str, bool]) -> str:
 
 
 def words(text: str) -> str:
-    """Return a text of a chapter with words in place of references."""
-    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", labels.spoken(text))
+    """Return a text of a chapter with words in place of links, without places and numbers of equations."""
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r'<a id="[\w-]+"></a>\n*| \\tag\{[\d.]+\}', "", text))
 
 
 def quoted(text: str) -> str:
     """Return the equations and statements to which a text refers."""
     parts = []
-    for label in dict.fromkeys(re.findall(r"\{(?:eq|prf:ref)\}`([\w-]+)`", text)):
+    for label in dict.fromkeys(re.findall(r"\[(?:\(\d+\.\d+\)|[A-Z]\w+ \d+\.\d+)\]\([^)#]*#([\w-]+)\)", text)):
         target = labels.labels()[label]
         if target.kind == "equation":
             parts.append(f"Equation ({target.number}):\n\n$$\n{target.text}\n$$")
         elif target.text:
-            body = re.sub(r"(?<=\$\$) \([\w-]+\)$", "", target.text, flags=re.MULTILINE)
-            parts.append(f"{target.kind.capitalize()} {target.number}: {labels.spoken(body)}")
+            parts.append(f"{target.kind.capitalize()} {target.number}: {target.text}")
     return "\n\n".join(parts)

@@ -8,7 +8,7 @@ import difflib
 import math
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -46,6 +46,8 @@ __all__ = [
 INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 #: Dtypes of scores.
 RANKABLE = (torch.float16, torch.bfloat16, torch.float32, torch.float64, *INTEGERS)
+#: The transform of torch.func that is at work, or None.
+in_transform: Callable[[], Any] = getattr(torch._C._functorch, "peek_interpreter_stack", lambda: None)
 
 
 def check_tensor(values: Any, name: str) -> None:

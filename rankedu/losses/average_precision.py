@@ -204,25 +204,9 @@ class MAPLoss(nn.Module):
 
     @eager
     def forward(self, scores: Tensor, relevance: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Compute the loss of a batch of items that are scored for every class; a mean over classes with an item.
+        """As :meth:`APLoss.forward`, of items that are scored for every class, (..., batch, classes).
 
-        Parameters
-        ----------
-        scores : Tensor, shape (..., batch, classes)
-            Floating point; larger is better.
-        relevance : Tensor of bool, or of 0 and 1, shape (..., batch, classes)
-            An item may belong to any number of classes.
-        where : Tensor of bool, shape (..., batch, classes), optional
-            Items that take part in the list of a class, by default all.
-
-        Returns
-        -------
-        Tensor, shape ()
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`APLoss.forward`, and for scores of one dimension.
+        An item may belong to any number of classes. The mean is over the classes that have a relevant item.
         """
         check_values(scores)
         if scores.ndim < 2:

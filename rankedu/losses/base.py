@@ -23,6 +23,7 @@ from rankedu.checks import (
     check_query,
     check_weight,
     check_where,
+    in_transform,
     refuse_second_derivative,
     relevant_items,
     warn_caller,
@@ -37,19 +38,6 @@ class NoPositivesWarning(UserWarning):
     """No query of the batch has a relevant item, so the loss is 0."""
 
 
-#: The transform of torch.func that is at work, or None.
-in_transform: Callable[[], Any] = getattr(torch._C._functorch, "peek_interpreter_stack", lambda: None)
-
-
-def refuse_transform(loss: Any) -> None:
-    """A loss looks at the values of its scores, which a transform of torch.func hides."""
-    raise RuntimeError(
-        f"{type(loss).__name__} cannot run inside torch.func.grad, vmap or another transform of torch.func, because it "
-        "looks at the values of its scores (use loss.backward() or torch.autograd.grad; in place of vmap give all "
-        "queries as rows, with reduction='none')"
-    )
-
-
 def eager(method: Forward) -> Forward:
     """Run a method as it is, within ``torch.compile`` too: the graph ends before it and begins again after it.
 
@@ -60,7 +48,11 @@ def eager(method: Forward) -> Forward:
     @functools.wraps(method)
     def aside(*args: Any, **options: Any) -> Any:
         if not torch.compiler.is_compiling() and in_transform() is not None:
-            refuse_transform(args[0])
+            raise RuntimeError(
+                f"{type(args[0]).__name__} cannot run inside torch.func.grad, vmap or another transform of torch.func, "
+                "because it looks at the values of its scores (use loss.backward() or torch.autograd.grad; in place of "
+                "vmap give all queries as rows, with reduction='none')"
+            )
         if "torch._dynamo" not in sys.modules:
             return method(*args, **options)
         if not disabled:
@@ -154,11 +146,9 @@ class ScoreLoss(nn.Module):
         relevance, count, most = self.check(scores, relevance, where)
         if weight is not None:
             check_weight(weight, scores)
-        return (
-            self.checked(scores, relevance, count, most, where, weight)
-            if most
-            else no_positives(scores, self.reduction)
-        )
+        if not most:
+            return no_positives(scores, self.reduction)
+        return self.checked(scores, relevance, count, most, where, weight)
 
     def checked(
         self, scores: Tensor, relevance: Tensor, count: Tensor, most: int, where: Tensor | None, weight: Tensor | None
@@ -321,12 +311,14 @@ def at_unit_weight(
     if not values.requires_grad:
         return values
     gradient: Tensor | None = None
+    every: dict[str, Any] = {"retain_graph": True, "allow_unused": True, "materialize_grads": True}
     if leaf.requires_grad:
-        every: dict[str, Any] = {"retain_graph": True, "allow_unused": True, "materialize_grads": True}
         (gradient,) = torch.autograd.grad(values, [leaf], answered / queries, **every)
         gradient *= queries  # of the sum, at the λ of the mean
-    parameters = leaves(values, but=leaf)
-    jacobians = _jacobians(values / queries, parameters, queries) if parameters else []
+    jacobians: list[Tensor] = []
+    if parameters := leaves(values, but=leaf):  # the gradient of each value, at the weight that it has in the mean
+        rows = [torch.autograd.grad(value, parameters, **every) for value in values / queries]
+        jacobians = [queries * torch.stack(column) for column in zip(*rows, strict=True)]
     known: Tensor = _Known.apply(values.detach(), where, gradient, len(parameters), scores, *parameters, *jacobians)
     return known
 
@@ -337,13 +329,6 @@ def with_gradient(values: Tensor, scores: Tensor, gradient: Tensor, where: Tenso
         return values
     known: Tensor = _Known.apply(values.detach(), where, gradient, 0, scores)
     return known
-
-
-def _jacobians(values: Tensor, parameters: list[Tensor], queries: Tensor | float) -> list[Tensor]:
-    """The gradient of each value by each parameter, at the weight that the value has in the mean."""
-    every: dict[str, Any] = {"retain_graph": True, "allow_unused": True, "materialize_grads": True}
-    rows = [torch.autograd.grad(value, parameters, **every) for value in values]
-    return [queries * torch.stack(column) for column in zip(*rows, strict=True)]
 
 
 class _Known(torch.autograd.Function):

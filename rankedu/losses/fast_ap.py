@@ -64,7 +64,13 @@ class FastAPLoss(ScoreLoss):
 
     def check(self, scores: Tensor, relevance: Tensor, where: Tensor | None) -> tuple[Tensor, Tensor, int]:
         found = check_lists(scores, relevance, where)
-        _check_cosine(scores, where)
+        values = scores.detach() if where is None else scores.detach().masked_fill(~where, 0.0)
+        worst = max(reversed(extremes(values)), key=abs)
+        if abs(worst) > 1 + ROUNDING:
+            raise ValueError(
+                f"scores must be cosine similarities, in [-1, 1], got {worst:g} "
+                "(bring the embeddings to length 1, or let OnEmbeddings(FastAPLoss()) do it)"
+            )
         return found
 
     def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int, queries: Tensor) -> Tensor:
@@ -73,18 +79,3 @@ class FastAPLoss(ScoreLoss):
         seen = everyone.cumsum(-1)
         precision = relevant.cumsum(-1) / seen.masked_fill(seen <= 0, 1.0)
         return 1 - (relevant * precision).sum(-1) / relevance.sum(-1).clamp(min=1)
-
-
-def _check_cosine(scores: Tensor, where: Tensor | None) -> None:
-    """The scores that take part are in [−1, 1]."""
-    if max(map(abs, extremes(scores))) <= 1 + ROUNDING:
-        return
-    values = scores.detach()
-    if where is not None:
-        values = values.masked_fill(~where, 0.0)
-    worst = values.flatten()[values.abs().argmax()].item()
-    if abs(worst) > 1 + ROUNDING:
-        raise ValueError(
-            f"scores must be cosine similarities, in [-1, 1], got {worst:g} "
-            "(bring the embeddings to length 1, or let OnEmbeddings(FastAPLoss()) do it)"
-        )

@@ -11,16 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from rankedu.checks import (
-    as_graded,
-    check_choice,
-    check_like,
-    check_not_nan,
-    check_query,
-    check_values,
-    check_where,
-    warn_caller,
-)
+from rankedu.checks import check_choice, check_not_nan, check_query, check_values, in_transform, warn_caller
 from rankedu.ranks import Order, rank
 
 Ints = npt.NDArray[np.int64]
@@ -207,7 +198,7 @@ def count_all(scores: Tensor, where: Mask, query: Mask) -> tuple[int, Ints, Ints
 
 def check_lists(scores: Tensor, query: Mask) -> None:
     """Check that scores have numbers, and those of their queries if they are one flat list."""
-    if torch._C._functorch.peek_interpreter_stack() is not None:
+    if in_transform() is not None:
         raise TypeError(
             "metrics must be called outside of torch.func.grad, vmap and the like, got a call inside of one (they have "
             "no gradient, and take all rows at once)"
@@ -215,18 +206,6 @@ def check_lists(scores: Tensor, query: Mask) -> None:
     check_values(scores)
     if query is not None:
         check_query(query, scores)
-
-
-def check_grades(values: Tensor, scores: Tensor, where: Mask, *, name: str = "relevance", hint: str = "") -> Floats:
-    """Check scores and graded relevance; return the relevance, 0 for what takes no part."""
-    check_like(values, scores, name=name)
-    check_where(where, scores)
-    grades = array(values).astype(np.float64)
-    if where is not None:
-        grades[~array(where)] = 0
-    if not (np.isfinite(grades) & (grades >= 0)).all():
-        as_graded(values, scores, where, name=name, hint=hint)  # says what is wrong
-    return grades
 
 
 def array(values: Tensor) -> npt.NDArray[Any]:

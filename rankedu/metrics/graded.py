@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu.checks import check_k, check_like, check_not_nan, check_values, check_where
+from rankedu.checks import as_graded, check_k, check_like, check_not_nan, check_values, check_where
 from rankedu.hierarchy import check_levels, check_n_levels
 from rankedu.metrics._ranking import (
     Bools,
@@ -15,7 +15,6 @@ from rankedu.metrics._ranking import (
     Mask,
     Ranking,
     array,
-    check_grades,
     check_lists,
     count_all,
     numbers,
@@ -78,8 +77,8 @@ def ndcg(
     """
     check_k(1 if k is None else k)
     check_lists(scores, query)
-    grades = check_grades(gains, scores, where, name="gains", hint="a level l gains 2**l - 1; 0 is of no use")
-    ranking = rank_lists(scores, grades, where, ties, query)
+    grades = as_graded(gains, scores, where, name="gains", hint="a level l gains 2**l - 1; 0 is of no use")
+    ranking = rank_lists(scores, array(grades), where, ties, query)
     return per_query(ratio_of_gains(ranking, k), scores, query, why="have no gain above 0")
 
 
@@ -229,7 +228,7 @@ def hierarchical_average_precision(
 
 def _ranking(scores: Tensor, relevance: Tensor, where: Mask, ties: str, query: Mask) -> Ranking:
     check_lists(scores, query)
-    return rank_lists(scores, check_grades(relevance, scores, where), where, ties, query)
+    return rank_lists(scores, array(as_graded(relevance, scores, where)), where, ties, query)
 
 
 def nested(ranking: Ranking) -> Iterator[tuple[Floats, Bools, Groups]]:

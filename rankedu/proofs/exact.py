@@ -33,18 +33,15 @@ def exact_relevance(sequence: Iterable[Any], name: str = "relevance") -> tuple[F
     return exact
 
 
-def whole_number(value: Any, name: str, *, least: int = 0) -> int:
-    """Check an int that is at least so much."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} must be an int, got {value!r} ({type(value).__name__})")
-    if value < least:
-        raise ValueError(f"{name} must be >= {least}, got {value}")
-    return value
-
-
 def whole_numbers(sequence: Iterable[Any], name: str) -> tuple[int, ...]:
     """Check ints that are at least 0."""
-    return tuple(whole_number(value, f"{name}[{i}]") for i, value in enumerate(_values(sequence, name)))
+    values = _values(sequence, name)
+    for i, value in enumerate(values):
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"{name}[{i}] must be an int, got {value!r} ({type(value).__name__})")
+        if value < 0:
+            raise ValueError(f"{name}[{i}] must be >= 0, got {value}")
+    return tuple(values)
 
 
 def checked_permutation(permutation: Iterable[Any], n: int) -> tuple[int, ...]:

@@ -12,12 +12,9 @@ from fractions import Fraction
 from typing import Any
 
 from rankedu import reference
-from rankedu._lazy import moved
 from rankedu.proofs.exact import checked_permutation, exact_numbers, verdict
 
 __all__ = ["Certificate", "Swap", "certificate"]
-
-__getattr__ = moved(__name__)
 
 
 @dataclass(frozen=True)

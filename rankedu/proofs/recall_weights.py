@@ -12,13 +12,10 @@ from fractions import Fraction
 from typing import Any
 
 from rankedu import reference
-from rankedu._lazy import moved
 from rankedu.extras import needed
 from rankedu.proofs.exact import exact_numbers, verdict, whole_numbers
 
 __all__ = ["DoubleSum", "Telescoping", "closed_form", "lemma_1", "proposition_2"]
-
-__getattr__ = moved(__name__)
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,11 @@ if TYPE_CHECKING:
     from rankedu.rankers.blackbox import BlackboxRanker as BlackboxRanker
     from rankedu.rankers.blackbox import LongStepWarning as LongStepWarning
     from rankedu.rankers.blackbox import NoStepWarning as NoStepWarning
-    from rankedu.rankers.blackbox import crossings as crossings
     from rankedu.rankers.histogram import HistogramRanker as HistogramRanker
     from rankedu.rankers.identity import IdentityRanker as IdentityRanker
     from rankedu.rankers.pairwise import PairwiseRanker as PairwiseRanker
     from rankedu.rankers.sigmoid import SigmoidRanker as SigmoidRanker
     from rankedu.rankers.sigmoid import operating_region as operating_region
-    from rankedu.rankers.suggest import suggest_lam as suggest_lam
     from rankedu.rankers.supremum import PRESETS as PRESETS
     from rankedu.rankers.supremum import InfimumStep as InfimumStep
     from rankedu.rankers.supremum import SupremumRanker as SupremumRanker

@@ -145,7 +145,6 @@ class BlackboxRanker(ExactRanker):
         super().__init__()
         self.auto = isinstance(lam, str) and lam == "auto"
         self.lam = math.nan if self.auto else check_lam(lam)  # type: ignore[arg-type]
-        self.share = SHARE
         self.normalized = check_flag(normalized, "normalized")
         self._passes, self._warned = 0, False
 
@@ -178,7 +177,7 @@ class BlackboxRanker(ExactRanker):
         if self.auto and (self.training or math.isnan(self.lam)):
             found, _ = crossings(scores, gradient, members)
             if len(found):
-                share = found.sort().values[math.ceil(self.share * len(found)) - 1]  # kthvalue is not deterministic
+                share = found.sort().values[math.ceil(SHARE * len(found)) - 1]  # kthvalue is not deterministic
                 least, wanted = (1.001 * torch.stack([found.min(), share])).tolist()  # just beyond where two items meet
                 self.lam = wanted if math.isnan(self.lam) else self.lam ** (1 - FOLLOW) * wanted**FOLLOW
         lam = 1.0 if math.isnan(self.lam) else max(self.lam, least)
@@ -200,32 +199,12 @@ class BlackboxRanker(ExactRanker):
 
 
 def crossings(scores: Tensor, gradient: Tensor, members: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    r"""Find the λ at which pairs of items change places, and how far apart these items are. Explained in chapter 4.
+    r"""Find the λ > 0 at which pairs of items change places, (k,), and how far apart these items are.
 
     Algorithm 1 ranks :math:`\mathbf{y} + \lambda \mathbf{g}` again. An item i that the gradient raises passes an item j
     above it that the gradient does not raise at :math:`\lambda_{ij} = (y_j - y_i) / (g_i - g_j)`. If there is no such
-    pair, as in a list in which every item has a gain, the pairs count in which it raises the upper item less.
-
-    Parameters
-    ----------
-    scores, gradient : Tensor, shape (..., n)
-        The scores that are ranked, with any margin, and the gradient by the ranks.
-    members : Tensor of bool, shape (..., n), optional
-        Items that are ranked, by default all.
-
-    Returns
-    -------
-    tuple of Tensor, shape (k,) each
-        λ > 0 and y_j − y_i > 0 of these pairs, or of a regular sample of them if there are more than 2¹⁵.
-
-    References
-    ----------
-    RaMBO Alg. 1
-
-    Examples
-    --------
-    >>> crossings(torch.tensor([0.9, 0.5, 0.1]), torch.tensor([0.0, 0.0, 2.0]))[0]
-    tensor([0.4000, 0.2000])
+    pair, as in a list in which every item has a gain, the pairs count in which it raises the upper item less. Of more
+    than 2¹⁵ pairs a regular sample is looked at.
     """
     n = scores.shape[-1]
     y, g = scores.detach().reshape(-1, n), gradient.detach().reshape(-1, n)

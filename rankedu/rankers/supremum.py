@@ -126,7 +126,7 @@ class SupremumRanker(PairwiseRanker):
         return slope.add_(beyond(differences, self.delta), alpha=self.rho - inside)
 
     def among(self, scores: Tensor, members: Tensor, *, where: Tensor | None = None) -> Tensor:
-        """Count, for each member, the members whose score is at least its own: ties share the worst rank; no gradient."""
+        """Count, for each member, the members whose score is at least its own, without a gradient."""
         self._check(scores, where)
         check_mask(members, scores, name="members")
         members = members if where is None else members & where

@@ -12,7 +12,8 @@ from drawn import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankedu import hierarchy, metrics, reference
+from rankedu import hierarchy, reference
+from rankedu.labels import check_labels
 from rankedu.losses import OnEmbeddings
 from rankedu.metrics import RetrievalMetrics, evaluate_retrieval
 
@@ -25,21 +26,6 @@ lists = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, ma
     lambda items: any(grade for _, grade in items)
 )
 seeds = st.integers(0, 10**6)
-#: Each metric, and its definition, which breaks ties by position.
-OF_RELEVANCE = {
-    "average_precision": reference.average_precision,
-    "map_at_r": reference.map_at_r,
-    "r_precision": reference.r_precision,
-    "reciprocal_rank": reference.reciprocal_rank,
-    "recall_at_k": lambda y, rel: reference.recall_at_k(y, rel, 2),
-    "recall_share_at_k": lambda y, rel: reference.recall_share_at_k(y, rel, 2),
-    "precision_at_k": lambda y, rel: reference.precision_at_k(y, rel, 2),
-}
-OF_GRADES = {
-    "ndcg": reference.ndcg,
-    "hierarchical_average_precision": reference.hierarchical_average_precision,
-    "average_set_intersection": reference.average_set_intersection,
-}
 
 
 def over_all_orders(definition, items):
@@ -76,21 +62,7 @@ def test_what_a_metric_keeps_is_a_copy_of_what_it_needs(seed, n, dim):
     assert torch.equal(metric.compute()["per_query"]["ap"].nan_to_num(-1), expected.nan_to_num(-1))
 
 
-# Kind 2: the order of the items decides nothing.
-
-
-@settings(max_examples=60, deadline=None)
-@given(lists, seeds)
-def test_a_metric_is_the_mean_over_all_orders_of_tied_items_whatever_their_order(items, seed):
-    order = torch.randperm(len(items), generator=torch.Generator().manual_seed(seed)).tolist()
-    for shuffled in (items, [items[i] for i in order]):
-        y, grades = (torch.tensor(column) for column in zip(*shuffled, strict=True))
-        for name, definition in {**OF_RELEVANCE, **OF_GRADES}.items():
-            binary = name in OF_RELEVANCE
-            of_k = {"k": 2} if name.endswith("_k") else {}
-            found = getattr(metrics, name)(y.double(), grades > 0 if binary else grades, **of_k).item()
-            exact = [(Fraction(a), bool(b) if binary else b) for a, b in items]
-            assert found == pytest.approx(float(over_all_orders(definition, exact)), rel=1e-12), name
+# Kind 2: the order of the items decides nothing; for metrics of one query see `metrics/test_of_one_query.py`.
 
 
 @settings(max_examples=25, deadline=None)
@@ -100,12 +72,13 @@ def test_an_evaluation_is_the_mean_over_all_orders_of_equal_embeddings(items, se
     order = torch.randperm(len(items), generator=torch.Generator().manual_seed(seed))
     codes = torch.tensor([[1.0, 1, 1, 1], [1, 1, 1, -1], [1, 1, -1, -1]])[[score for score, _ in items]][order]
     labels = torch.tensor([int(grade > 0) for _, grade in items])[order]
-    names = {"ap": "average_precision", "map@r": "map_at_r", "mrr": "reciprocal_rank", "recall@2": "recall_at_k"}
-    query = {"gallery": codes, "gallery_labels": labels, "metrics": tuple(names), "progress": False}
+    of = {"ap": reference.average_precision, "map@r": reference.map_at_r, "mrr": reference.reciprocal_rank}
+    of["recall@2"] = lambda y, relevant: reference.recall_at_k(y, relevant, 2)
+    query = {"gallery": codes, "gallery_labels": labels, "metrics": tuple(of), "progress": False}
     found = evaluate_retrieval(torch.ones(1, 4), torch.ones(1).long(), **query)
     exact = [(Fraction(-score), grade > 0) for score, grade in items]
-    for name, definition in names.items():
-        assert found[name] == pytest.approx(float(over_all_orders(OF_RELEVANCE[definition], exact)), rel=1e-6), name
+    for name, definition in of.items():
+        assert found[name] == pytest.approx(float(over_all_orders(definition, exact)), rel=1e-6), name
 
 
 # Kind 4: labels mean the same everywhere.
@@ -133,11 +106,13 @@ def test_minus_one_is_no_label_and_dtypes_compare_exactly_in_losses_and_in_metri
 
 
 @settings(max_examples=40, deadline=None)
-@given(seeds, st.integers(2, 6), st.sampled_from([torch.int16, torch.int64, torch.float32, torch.float64]))
+@given(seeds, st.integers(2, 6), st.sampled_from([torch.uint8, torch.int16, torch.int64, torch.half, torch.float64]))
 def test_rows_of_0_and_1_are_asked_about(seed, columns, dtype):
     labels = (torch.rand(6, columns, generator=torch.Generator().manual_seed(seed)) < 0.5).to(dtype)
-    with pytest.raises(ValueError, match="paths of classes or tags"):
+    with pytest.raises(ValueError, match=r"paths of classes or tags, .*labels.bool\(\).*labels.long\(\) \+ 1"):
         evaluate_retrieval(random(6, 4), labels, progress=False)
+    for remedy in (labels.bool(), labels.long() + 1):
+        assert torch.equal(check_labels(remedy, random(6, 4)), remedy)
 
 
 # Kind 6: rounding is no order.

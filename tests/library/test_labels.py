@@ -61,18 +61,6 @@ def test_labels_of_any_dtypes_compare_exactly_or_are_refused():
     assert not matches(check_labels(large, rows), check_labels(large + 1, rows)).any()
 
 
-@pytest.mark.parametrize("dtype", WHOLE)
-def test_rows_of_0_and_1_are_asked_about_in_any_dtype(dtype):
-    for seed in range(20):
-        rows = torch.zeros(9, 2)
-        labels = (torch.rand(9, 2 + seed % 4, generator=seeded(seed)) < 0.5).to(dtype)
-        refused(
-            (lambda y=labels: check_labels(y, torch.zeros(9, 2)), ValueError, r"labels.bool\(\).*labels.long\(\) \+ 1")
-        )
-        assert check_labels(labels.bool(), rows).dtype == torch.bool
-        assert torch.equal(check_labels(labels.long() + 1, rows), labels.long() + 1)
-
-
 def test_labels_that_do_not_fit_are_refused():
     rows, of_tags = torch.zeros(3, 2), torch.eye(3).bool()
     known = torch.tensor([0, 1, 2])

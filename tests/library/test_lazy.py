@@ -1,4 +1,4 @@
-"""Packages of the library import a part when it is first used, and say where a name went that moved."""
+"""Packages of the library import a part when it is first used."""
 
 import ast
 import importlib
@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import rankedu
-from rankedu._lazy import MOVED
 
 HUBS = ["rankedu", "rankedu.losses", "rankedu.metrics", "rankedu.rankers"]
 
@@ -34,16 +33,3 @@ def test_one_loss_does_not_import_the_others():
     loaded = set(seen.stdout.split())
     assert "rankedu.losses.average_precision" in loaded
     assert not {f"rankedu.losses.{name}" for name in ("fast_ap", "hierarchical", "on_embeddings", "recall")} & loaded
-
-
-@pytest.mark.parametrize("name", MOVED)
-def test_what_moved_says_where_it_went_and_is_there(name):
-    """Also `from rankedu.losses import CSLLoss`, and the import of a module that is no longer here."""
-    hub, _, last = name.rpartition(".")
-    statements = [f"from {hub} import {last}", f"import {hub}; {name}"]
-    if MOVED[name].startswith("import"):
-        statements += [f"import {name}", f"from {name} import anything"]
-    for statement in statements:
-        with pytest.raises(ImportError, match=rf"{name} moved to \S+ \(in a checkout of the book: {MOVED[name]}\)"):
-            exec(statement)
-    exec(MOVED[name])

@@ -13,7 +13,7 @@ from drawn import DTYPES, HALF, coin, cosines, gradient, random, value_and_gradi
 from rankedu import rank, rank_among, rankers, reference
 from rankedu.losses import APLoss, HAPLoss, OnEmbeddings, RecallLoss
 from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, InfimumStep, SigmoidRanker, SupremumRanker
-from rankedu.rankers.blackbox import FOLLOW
+from rankedu.rankers.blackbox import FOLLOW, crossings
 
 nan, inf = float("nan"), float("inf")
 close = torch.testing.assert_close
@@ -229,14 +229,20 @@ def test_crossings_are_those_of_all_pairs(monkeypatch):
     for members in (None, coin(4, 9, p=0.7, seed=3)):
         here = torch.ones(4, 9, dtype=torch.bool) if members is None else members
         expected = sorted(x for row in zip(y.tolist(), g.tolist(), here.tolist(), strict=True) for x in by_pairs(*row))
-        lam, gap = rankers.crossings(y, g, members)
+        lam, gap = crossings(y, g, members)
         close(lam.sort().values, torch.tensor(expected, dtype=torch.float64))
         assert len(expected) > 10 and (gap > 0).all() and len(gap) == len(lam)
     y, g = cosines(2, 500), random(2, 500, seed=1).clamp(min=0) * coin(2, 500, p=0.2, seed=2)
-    whole = rankers.crossings(y, g)[0]
+    whole = crossings(y, g)[0]
     monkeypatch.setattr("rankedu.rankers.blackbox.PAIRS", 5000)
-    some = rankers.crossings(y, g)[0]
+    some = crossings(y, g)[0]
     assert 500 < len(some) < len(whole) / 4 and some.median() == pytest.approx(whole.median().item(), rel=0.25)
+
+
+def lam_of(loss, *batch):
+    """The λ that "auto" takes from a first batch."""
+    gradient(loss, *batch)
+    return getattr(loss, "loss", loss).ranker.lam
 
 
 @pytest.mark.parametrize(("classes", "each", "normalized"), [(4, 4, False), (16, 2, True), (16, 4, False)])
@@ -245,7 +251,7 @@ def test_where_scores_have_collapsed_lam_is_that_of_the_formula(classes, each, n
     queries, partners = classes * each, each - 1
     n, r = queries - 1, queries - each
     expected = 0.05 * partners * queries * (1 + r) / (n if normalized else 1)
-    found = rankers.suggest_lam(OnEmbeddings(LOSSES["recall"](1.0, normalized)), *collapsed(classes, each))
+    found = lam_of(OnEmbeddings(LOSSES["recall"]("auto", normalized)), *collapsed(classes, each))
     assert found == pytest.approx(expected, rel=2e-3)
     for factor, moves in ((0.99, False), (1.01, True)):
         loss = OnEmbeddings(LOSSES["recall"](factor * expected, normalized))
@@ -255,15 +261,16 @@ def test_where_scores_have_collapsed_lam_is_that_of_the_formula(classes, each, n
 
 
 @pytest.mark.parametrize("name", ["recall", "loglog", "ap", "h-ap"])
-def test_the_suggestion_reaches_the_share_that_was_asked_for(name):
+def test_auto_reaches_a_share_of_the_pairs_that_should_change_places(name, monkeypatch):
     scores, relevance = cosines(5, 20), coin(5, 20, seed=1).double()
     for share in (0.1, 0.5, 0.9):
-        lam = rankers.suggest_lam(LOSSES[name](1.0), scores, relevance, share=share)
+        monkeypatch.setattr("rankedu.rankers.blackbox.SHARE", share)
+        lam = lam_of(LOSSES[name]("auto"), scores, relevance)
         loss, seen = LOSSES[name](lam), []
         strength = loss.ranker._strength
 
         def listen(y, g, members, seen=seen, strength=strength, **others):
-            seen.append(rankers.crossings(y, g, members)[0])
+            seen.append(crossings(y, g, members)[0])
             return strength(y, g, members, **others)
 
         loss.ranker._strength = listen
@@ -274,9 +281,8 @@ def test_the_suggestion_reaches_the_share_that_was_asked_for(name):
 def test_auto_begins_with_the_first_batch_and_follows_slowly():
     loss = LOSSES["recall"]("auto")
     first, second = ((cosines(6, 30, seed=seed), coin(6, 30, seed=seed + 1)) for seed in (0, 5))
-    asked = [rankers.suggest_lam(loss, *batch) for batch in (first, second)]
-    gradient(loss, *first)
-    assert loss.ranker.lam == pytest.approx(asked[0]) and asked[1] != pytest.approx(asked[0], rel=0.01)
+    asked = [lam_of(make, *batch) for make, batch in ((loss, first), (LOSSES["recall"]("auto"), second))]
+    assert asked[1] != pytest.approx(asked[0], rel=0.01)
     gradient(loss, *second)
     expected = math.exp((1 - FOLLOW) * math.log(asked[0]) + FOLLOW * math.log(asked[1]))
     assert loss.ranker.lam == pytest.approx(expected)

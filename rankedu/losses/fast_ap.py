@@ -22,11 +22,10 @@ class FastAPLoss(ScoreLoss):
     1`` centres, and each item shares itself out between the nearest two. O(n + L) time for each row. The released code
     gives N/2 times this gradient for N queries, whatever comes in.
 
-    The precision :math:`H^+_l/H_l` is taken at the *end* of a bin. With all scores on centres this is the AP of
-    scikit-learn. Elsewhere a perfect ranking can have a loss if a bin contains irrelevant items too, and even where
-    every two scores are two bin widths apart a relevant item may lack up to 0.086 of its precision.
-    :class:`rankedu.rankers.HistogramRanker` has the same :math:`h_l`, the same slopes at a centre, and exact ranks
-    then.
+    The precision :math:`H^+_l/H_l` is taken at the *end* of a bin, so a perfect ranking can have a loss if a bin
+    contains irrelevant items too. With all scores on centres it is the AP of scikit-learn.
+    :class:`rankedu.rankers.HistogramRanker` has the same :math:`h_l`, and exact ranks where scores are two bin widths
+    apart.
 
     Parameters
     ----------

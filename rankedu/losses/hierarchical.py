@@ -19,43 +19,33 @@ class HAPLoss(APLoss):
     .. math:: L = 1 - \frac{1}{\sum_k \mathrm{rel}(k)} \sum_{k:\ \mathrm{rel}(k) > 0}
               \frac{\mathcal{H}\text{-}\mathrm{rank}(k)}{\mathrm{rank}(k)}
 
-    With the distinct relevances :math:`0 = r_0 < r_1 < \dots < r_T` of a query, H-rank is a weighted sum of ordinary
-    ranks within nested sets,
-
-    .. math:: \mathcal{H}\text{-}\mathrm{rank}(k) = \sum_{t:\ r_t \le \mathrm{rel}(k)} (r_t - r_{t-1})\,
-              \mathbf{rk}(\{j : \mathrm{rel}(j) \ge r_t\})_k ,
-
-    which any ranker can compute. With a :class:`~rankedu.rankers.SupremumRanker`, the default, it is HAPPIER: items are
-    counted exactly, without a gradient, but in the denominator the ranker's step counts the items of lower relevance.
-    It needs no margin, and is the one to begin with. ``HAPLoss(BlackboxRanker("auto"), margin=0.1)`` is blackbox H-AP.
+    H-rank is a weighted sum of ordinary ranks within nested sets, which any ranker can compute. With a
+    :class:`~rankedu.rankers.SupremumRanker`, the default, it is HAPPIER: items are counted exactly, without a gradient,
+    but in the denominator the ranker's step counts the items of lower relevance. It needs no margin, and is the one to
+    begin with. ``HAPLoss(BlackboxRanker("auto"), margin=0.1)`` is blackbox H-AP. With a pairwise ranker O(p n) time for
+    p relevant items, otherwise one sort of n items and one of p for each grade.
 
     Only the ratios of the relevances within a query matter, and those that differ by rounding are one grade. Ties are
-    broken as the ranker does. With a `SupremumRanker` tied items of equal relevance count each other, H(0) = 1, and of
-    two tied items the more relevant one ranks above; in the released code it counts as 1 in the numerator but as 1/2 in
-    the denominator. The released code compares levels, and this loss relevances: they differ where Eq. 4 inverts the
-    order of two levels. With a pairwise ranker O(p n) time for p relevant items, otherwise one sort of n items and T of
-    p.
+    broken as the ranker does: with a `SupremumRanker` tied items of equal relevance count each other, H(0) = 1, and of
+    two tied items the more relevant one ranks above. In the released code it counts as 1 in the numerator but as 1/2 in
+    the denominator. That code compares levels, and this loss relevances: they differ where Eq. 4 inverts two levels.
 
     Parameters
     ----------
-    ranker : Ranker, optional
-        Maps scores to ranks, also among some of the items. By default, ``SupremumRanker()``.
+    ranker, within_grad, reduction : as in :class:`APLoss`
+        By default, ``SupremumRanker()``, which needs ``within_grad=False``.
     margin : float
         α ≥ 0: before they are ranked, scores are raised by α/2 at relevance 0, lowered by α/2 at the largest relevance
         of the query, and shifted by equal steps in between. For one grade this is Eq. 14 of RaMBO.
-    within_grad : bool
-        Let the gradient flow through H-rank too. Soft rankers usually need True; a `SupremumRanker` needs False.
     lower : callable, optional
         For a `SupremumRanker` only: a step below the Heaviside function that counts, in H-rank, the items of strictly
         higher relevance; ``InfimumStep()`` in the paper. By default, they are counted exactly.
-    reduction : as in :class:`APLoss`
 
     Raises
     ------
-    ValueError
-        For a margin that is not a finite number ≥ 0, ``within_grad`` with a `SupremumRanker`, or ``lower`` without one.
-    TypeError
-        For a ranker that is not one of :mod:`rankedu.rankers`, or a ``lower`` that is not callable.
+    ValueError, TypeError
+        As :class:`APLoss`; for ``within_grad`` with a `SupremumRanker`, ``lower`` without one, or one that is no
+        function.
 
     References
     ----------

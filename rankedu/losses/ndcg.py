@@ -17,15 +17,11 @@ _GAINS: dict[str, Callable[[Tensor], Tensor]] = {"exponential": lambda x: x.exp2
 class NDCGLoss(RankLoss):
     r"""One minus normalised discounted cumulative gain, of any ranker. Explained in chapter 1.
 
-    .. math:: L = 1 - \frac{1}{\mathrm{IDCG}} \sum_i \frac{g_i}{\log_2(1 + \mathbf{rk}(\mathbf{y})_i)}, \qquad
-              \frac{\partial L}{\partial \mathbf{rk}(\mathbf{y})_i}
-              = \frac{g_i}{\mathrm{IDCG}} \cdot \frac{\ln 2}{(1 + \mathbf{rk}_i) \ln^2(1 + \mathbf{rk}_i)}
+    .. math:: L = 1 - \frac{1}{\mathrm{IDCG}} \sum_i \frac{g_i}{\log_2(1 + \mathbf{rk}(\mathbf{y})_i)}
 
-    with the gain :math:`g_i` of item i, and IDCG, the sum that the best order has. The weight of a rank falls from 0.72
-    at rank 1 to 0.011 at rank 10 and 0.0003 at rank 100, times the share of the gain: the first places matter.
-    Algorithm 1 moves item i by λ times its weight, so it passes an item of no gain above it at λ = gap · IDCG (1 + rk)
-    ln²(1 + rk) / (g ln 2), times the number of queries. Of two items with gain the lower one passes the upper one only
-    if its weight is the larger.
+    with the gain :math:`g_i` of item i, and IDCG, the sum that the best order has. The slope of a rank falls from 0.72
+    at rank 1 to 0.011 at rank 10 and 0.0003 at rank 100, times the share of the gain: the first places matter. Of two
+    items with gain Algorithm 1 lets the lower one pass the upper one only if its slope is the larger.
 
     With exact ranks ties are broken against the item with the larger gain. With a `SupremumRanker`, whose step then
     counts all items, L is at least the true loss. From label paths :class:`OnEmbeddings` takes levels as grades, as
@@ -34,9 +30,7 @@ class NDCGLoss(RankLoss):
 
     Parameters
     ----------
-    ranker : Ranker
-        Maps scores to ranks: ``BlackboxRanker("auto")``, ``SigmoidRanker(0.1)``, or any other of
-        :mod:`rankedu.rankers`.
+    ranker, reduction : as in :class:`APLoss`
     margin : float
         α ≥ 0: before they are ranked, scores are shifted by equal steps per grade, from α/2 upwards at the least gain
         of the query to α/2 downwards at the largest.
@@ -45,14 +39,11 @@ class NDCGLoss(RankLoss):
     k : int, optional
         NDCG@k: only ranks up to k count, and soft ranks below k + ½. Beyond, no gradient pulls an item up: train
         without k, and evaluate by :func:`rankedu.metrics.ndcg` with it. By default, and for any k ≥ n, all ranks count.
-    reduction : as in :class:`APLoss`
 
     Raises
     ------
-    ValueError
-        For a margin that is not a finite number ≥ 0, k < 1, or gains that are not finite and ≥ 0.
-    TypeError
-        For a ranker that is not one of :mod:`rankedu.rankers`, or gains that are neither a word nor a function.
+    ValueError, TypeError
+        As :class:`APLoss`, and for k < 1, or gains that are no known word, no function, or not finite and ≥ 0.
 
     References
     ----------

@@ -117,19 +117,14 @@ class OnEmbeddings(nn.Module):
             Classes, or paths from root to leaf, −1 below the end of a path. −1 is no label: it matches nothing.
         indices_tuple : tuple of Tensor of int64, optional
             The result of a miner of pytorch-metric-learning: three tensors (queries, their positives, their negatives)
-            or four. An item that is in no pair with a query takes no part in its list, except for items in the memory,
-            which miners do not see. By default, all pairs.
-        ref_emb : Tensor, shape (refs, dim), optional
+            or four. An item that is in no pair with a query takes no part in its list, except for items in the memory.
+        ref_emb, ref_labels : Tensor, shape (refs, dim), and as labels, optional
             The items to be ranked; ``ref_embeddings`` is another name. By default, the batch and the items in the
             memory. Equal embeddings and labels mean the batch itself. Beside a memory, the memory stores these, such as
             the keys of a momentum encoder.
-        ref_labels : Tensor of int, shape (refs,) or (refs, L), optional
-            Goes with ``ref_emb``.
-        ids : Tensor of int, shape (batch,), optional
+        ids, ref_ids : Tensor of int, shape (batch,) and (refs,), optional
             The identity of each item, such as its index in the data set. An item is never its own partner: the list of
             a query leaves out all candidates with its id, older copies in the memory among them.
-        ref_ids : Tensor of int, shape (refs,), optional
-            Goes with ``ids`` and ``ref_emb``.
 
         Returns
         -------
@@ -138,10 +133,9 @@ class OnEmbeddings(nn.Module):
 
         Raises
         ------
-        ValueError
-            For NaN, other shapes, a part of the references without the other, or labels below −1.
-        TypeError
-            For embeddings that are not floating point, labels or ids that are not integers, or other indices.
+        ValueError, TypeError
+            For NaN, other shapes or dtypes, a part of the references without the other, labels below −1, or other
+            indices.
         """
         check_rows(embeddings, "embeddings")
         labels = check_labels(labels, embeddings)

@@ -18,12 +18,11 @@ class HistogramRanker(Ranker):
 
     .. math:: \mathbf{rk}(\mathbf{y})_k = \frac12 + \sum_{l=0}^{L} m_l(y_k) \Bigl(H_{l-1} + \frac{h_l}{2}\Bigr)
 
-    with L bins of width :math:`\Delta = (y_{\max} - y_{\min})/L`; centre 0 is the highest score. This is the expected
-    rank if each item falls into one of its two bins by a coin with these odds, and items in one bin share the mean of
-    their ranks. It never inverts an order, equal scores have equal ranks, and each row of ranks has the sum n(n + 1)/2.
-    A rank is exact if all other scores are at least two bin widths away. At a centre the slope is the one towards lower
-    scores (at the last centre, the other one). :class:`rankedu.losses.FastAPLoss` counts in the same bins, but takes
-    the mean of the ratios at their ends. O(n + L) time and memory for each row. Explained in chapter 10.
+    with L bins of width :math:`\Delta = (y_{\max} - y_{\min})/L`; centre 0 is the highest score. It never inverts an
+    order, equal scores have equal ranks, and each row of ranks has the sum n(n + 1)/2. A rank is exact if all other
+    scores are at least two bin widths away. At a centre the slope is the one towards lower scores (at the last centre,
+    the other one). :class:`rankedu.losses.FastAPLoss` counts in the same bins. O(n + L) time and memory for each row.
+    Explained in chapter 10.
 
     Parameters
     ----------

@@ -139,14 +139,13 @@ def test_each_query_gets_the_value_of_the_metric_for_one_query(way, labelled, se
             levels = hierarchy.levels(labels, gallery_labels)
         options = dict(zip(("alpha", "monotone"), settings, strict=True)) | {"ties": "ordinal"}
         options |= {"gallery": gallery, "gallery_labels": gallery_labels}
-        some = coin(*every.shape, p=0.7)
-        for where in (None, some, lambda queries: some[queries]):  # noqa: B023
-            here = every if where is None else every & some
-            n_levels = 1 if labelled in ("flat", "tags") else 3
+        some, n_levels = coin(*every.shape, p=0.7) | (kind == "distinct"), 1 if labelled in ("flat", "tags") else 3
+        expected = by_query(similarities(embeddings, gallery), levels, n_levels, every & some, *settings)
+        for where in (None,) if kind == "distinct" else (some, lambda queries: some[queries]):  # noqa: B023
             result = evaluate(embeddings, labels, metrics=ALL, where=where, **options)
             assert list(result["per_query"]) == list(ALL)
-            assert_values(result, by_query(similarities(embeddings, gallery), levels, n_levels, here, *settings))
-        assert evaluate(embeddings, labels, where=some & False, **options)["left_out"] == 33
+            assert_values(result, expected)
+    assert evaluate(embeddings, labels, where=some & False, **options)["left_out"] == 33
 
 
 @pytest.mark.parametrize("kind", ["cosine", "dot", "euclidean"])

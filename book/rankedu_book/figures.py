@@ -55,8 +55,8 @@ FIGURES = {
     "solver": About(
         "**Drag the weights** until the lever is level. Which arrangement pulls least?",
         "A lever with five pegs, and on each a weight, from 0.3 to 0.9. On the left the weights hang in no order, and "
-        "the lever tilts. On the right the heaviest weight hangs next to the hinge and the lightest at the far end. The "
-        "lever is level there.",
+        "the lever tilts. On the right the heaviest weight hangs next to the hinge and the lightest at the far end, "
+        "and the lever is level.",
         ({}, {"pegs": [1, 2, 3, 4, 5]}),
     ),
     "h-ap": About(

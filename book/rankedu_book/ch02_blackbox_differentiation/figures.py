@@ -31,6 +31,7 @@ def three_solvers() -> Figure:
         axes.imshow(costs, cmap="Greys", vmin=0, vmax=1.6)
         for row, column in np.argwhere(solution > 0):
             axes.plot(column, row, "o", ms=15, mfc="none", mec=style.RED, mew=2.5)
+        axes.grid(visible=False)
         axes.set(title=title, xticks=[], yticks=[], xlabel="y: costs, s: chosen cells")
     return style.describe(
         figure,
@@ -54,7 +55,7 @@ def lower_envelope() -> Figure:
     top.plot(t, lines, color=style.GREY, lw=1.2, label=["z·s, one line per ranking s", *[""] * 5])
     top.plot(t, least, color=style.BLUE, lw=3.5, label="optimal value m(z)")
     top.plot(t[jumps], least[jumps], "o", color=style.BLUE, ms=7)
-    top.set(ylabel="cost of the ranking", ylim=(-4.5, 5.0))
+    top.set(ylabel="cost of the ranking", ylim=(-4.5, 7.0))
     top.legend(loc="upper center", ncols=2, frameon=False)
     edges = np.concatenate([[t[0]], t[jumps], [t[-1]]])
     steps = slopes[np.append(jumps, len(t) - 1)]
@@ -112,7 +113,7 @@ def nonlinear_loss() -> Figure:
     axes.plot(t, broken, color=style.RED, label="interpolation with c computed at each y")
     place = int(np.abs(t - here).argmin())
     axes.plot(here, patched[place], "o", color=style.AHEAD, ms=8)
-    axes.set(xlabel="position t on the line y + t·d", ylabel="mean log rank", xlim=(t[0], t[-1]), ylim=(0.3, 2.2))
+    axes.set(xlabel="position t on the line y + t·d", ylabel="mean log rank", xlim=(t[0], t[-1]), ylim=(0.3, 2.9))
     axes.legend(loc="upper right", frameon=False)
     return style.describe(
         figure,

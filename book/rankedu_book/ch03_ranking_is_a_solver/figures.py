@@ -179,6 +179,7 @@ def _draw_section(axis: Any) -> None:
     axis.pcolormesh(a, a, values, cmap=MAP, norm=norm, shading="nearest", rasterized=True)
     for constant, along_u, along_v in pairs:  # the line y_i = y_j in the section's own coordinates
         axis.plot([-2, 2], [-(constant + along_u * p) / along_v for p in (-2, 2)], color="white", linewidth=1.2)
+    axis.grid(visible=False)
     axis.set(xlim=(-2, 2), ylim=(-2, 2), aspect="equal", xticks=[-2, 0, 2], yticks=[-2, 0, 2])
     axis.set(xlabel="along u", ylabel="along v")
     axis.set_title("five items: a section", loc="left")

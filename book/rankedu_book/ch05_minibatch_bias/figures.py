@@ -53,7 +53,7 @@ def one_positive() -> Figure:
         facts.append(f"{float(study.expected_precision(100, n, batch)):.3f} at rank 100 in batches of {batch}")
     axes.loglog(ranks, 1 / ranks, color=style.BLACK, label="data set: 1/r")
     axes.set(xlabel="rank r in the data set", ylabel="expected precision", title=f"one relevant item among {n:,}")
-    axes.legend(loc="lower left")
+    style.name_lines(axes)
     return style.describe(
         figure,
         f"Precision against the rank in the data set, logarithmic axes. 1/r falls in a straight line to {1 / n:g}. The "
@@ -138,7 +138,8 @@ def gradient_bias() -> Figure:
     axes.set_xticks([1, 4, 16, 64, 256, 1024], ["1", "4", "16", "64", "256", "∞"])
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set(xlabel="number of batches averaged", ylabel="cosine with the gradient\nof the whole set", ylim=(0, 1.03))
-    axes.legend(loc="lower right", bbox_to_anchor=(0.97, 0.0))
+    axes.set_xlim(0.8, 1400)
+    style.name_lines(axes)
     return style.describe(
         figure,
         f"Cosine between the gradient of the whole set and the average gradient of batches, against how many are "

@@ -19,6 +19,7 @@ def fan_around_a_tie() -> Figure:
         a, b = np.meshgrid(side, side)
         value = 1.0 / (1 + (b > a).astype(float) + (-a - b > a))  # the third score is −a − b
         axis.imshow(value, origin="lower", extent=(-scale, scale) * 2, cmap=colours, norm=norm, interpolation="nearest")
+        axis.grid(visible=False)
         axis.plot(0, 0, "o", color=style.BLACK, markersize=7)
         axis.set_xticks((-scale, 0, scale), ends)
         axis.set_yticks((-scale, 0, scale), ends)

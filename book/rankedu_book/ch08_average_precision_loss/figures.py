@@ -33,7 +33,7 @@ def push_by_place(places: Sequence[int] = (1, 3, 10), most: int = 100) -> Figure
     axes.set(xscale="log", yscale="log")
     axes.set(xlabel="1 + irrelevant items above", ylabel="push $dL/d\\mathbf{rk}$, times |rel|")
     style.xticks(axes, (1, 2, 5, 10, 20, 50, 100))
-    axes.legend(loc="lower left")
+    style.name_lines(axes, ["recall, log", *(f"AP, no. {k}" for k in places)])
     return style.describe(
         figure,
         "Push of a relevant item against one plus the number of irrelevant ones above it, both logarithmic. Under the "

@@ -43,8 +43,8 @@ def soft_bins(bins: int = 4) -> Figure:
     below.bar(centres, every - positives, width, **look)
     for centre, count in zip(centres, every, strict=True):
         style.write(below, centre, count + 0.05, f"{count:g}", va="baseline")
-    below.set(xlim=(-1.25, 1.25), ylim=(0, 1.75), xlabel="score", ylabel="soft count $h_l$")
-    below.legend(loc="upper left")
+    below.set(xlim=(-1.25, 1.25), ylim=(0, 2.6), xlabel="score", ylabel="soft count $h_l$")
+    below.legend(loc="upper center", ncols=2)
     return style.describe(
         figure,
         f"Two panels over the score, from −1 at the left to 1 at the right. Above, {bins + 1} triangles, one at each "
@@ -98,7 +98,7 @@ def distance_from_ap(bins: Sequence[int] = (1, 2, 5, 10, 20, 40, 80, 160, 320, 6
     axes.axhline(limit, color=style.BLACK, linestyle="--", linewidth=1.2)
     axes.text(1, limit * 0.85, "predicted limit of FastAP", va="top")
     axes.set(xlabel="bins L", ylabel="mean distance from AP", ylim=(3e-5, 1.5))
-    axes.legend(loc="lower left")
+    style.name_lines(axes)
     return style.describe(
         figure,
         "Two falling curves on logarithmic axes, the mean distance from AP against the number of bins. FastAP falls "

@@ -51,7 +51,7 @@ def one_item_moves() -> Figure:
         axis.plot(line, found[:, -1], dash, color=colour, label=f"{steps} steps")
         facts.append(f"after {steps} steps {(found - true)[line.abs() <= 1].abs().mean():.2f}")
     axis.set(xlabel="score of E", ylabel="rank of E", ylim=(6.6, -0.4), yticks=range(1, 6))
-    style.legend_beside(axis)
+    style.name_lines(axis)
     last = found[:, -1]
     return style.describe(
         figure,

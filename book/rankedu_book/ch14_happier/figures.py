@@ -36,7 +36,7 @@ def steps() -> Figure:
     left.axvline(0.05, color=style.GREY, linewidth=1, linestyle=":")
     left.text(0.0505, 0.06, "δ", color=style.GREY)
     left.set(xlabel="$x = s_j - s_k$", title="what $j$ adds to the rank of $k$", ylim=(-0.05, 2.4))
-    left.legend(loc="upper left")
+    style.legend_below(figure, left, 3)
     ranker = SupremumRanker.preset("happier")
     x = broken_line(ranker, -0.05, 0.1)
     right.plot(x, ranker.slope(x), color=style.BLACK)

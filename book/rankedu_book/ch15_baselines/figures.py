@@ -104,6 +104,7 @@ def who_pulls_whom() -> Figure:
     colours = LinearSegmentedColormap.from_list("pull", [style.RED, "white", style.BLUE], N=len(edges) - 1)
     figure, axes = style.figure(width=8.4, height=5.2)
     look: dict[str, Any] = {"norm": BoundaryNorm(edges, colours.N), "aspect": "auto", "interpolation": "nearest"}
+    axes.grid(visible=False)
     picture = axes.imshow(values / largest, cmap=colours, **look)
     counts = [*(len(pairs) for pairs in study.pair_groups()), 9, 18]
     stops = np.cumsum([0, *counts])

@@ -27,6 +27,7 @@ def pictured_proposals(scene: int = 11) -> Figure:
     left.axis("off")
     order = labels.argsort(stable=True, descending=True)
     relevance = labels[order, None] == torch.arange(1, len(CLASSES) + 1)
+    right.grid(visible=False)
     right.imshow(relevance.int().numpy(), cmap=ListedColormap(["#F2F2F2", style.POSITIVE]), aspect="auto")
     for column in (~relevance.any(0)).nonzero().flatten().tolist():
         size = (0.9, float(len(labels)))

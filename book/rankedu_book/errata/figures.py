@@ -48,7 +48,7 @@ def bins_of_a_perfect_list(bins: Sequence[int] = tuple(range(2, 41))) -> Figure:
     axes.axhline(0, color=style.BLACK, linewidth=0.8, label="1 − AP")
     axes.set_xlabel("bins")
     axes.set_ylabel("loss of a perfect ranking")
-    axes.legend()
+    style.name_lines(axes)
     facts = ", ".join(f"{study.perfect_list_loss(count):.3f} with {count}" for count in (5, 10, 20, 40))
     style.describe(
         figure, f"FastAP's loss of a perfectly ranked batch, which should be 0, falls with the bins: {facts}."

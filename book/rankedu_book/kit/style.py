@@ -3,13 +3,16 @@
 import io
 from collections.abc import Iterable
 from itertools import cycle
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 from matplotlib.text import Text
 from matplotlib.ticker import NullLocator
 from PIL import Image
@@ -48,14 +51,23 @@ LANDSCAPE = "viridis"
 
 DPI = 100
 #: The size of all text in points, and the greatest width of a figure in inches. On a phone that is 360 pixels wide, the
-#: text is then at least 9 pixels high.
-SIZE, WIDEST = 13, 7.2
-# All that is drawn where this is imported has the look.
+#: text is then at least 11 pixels high.
+SIZE, WIDEST = 15.5, 6.4
+#: The letters of the site, and for signs that they lack those of matplotlib.
+FONTS = ["Book Sans", "DejaVu Sans"]
+for _file in sorted((Path(__file__).parent / "fonts").glob("*.ttf")):
+    fontManager.addfont(_file)
+# All that is drawn where this is imported has the look: a light grid, no box, and a title at the left.
 _LOOK: dict[Any, Any] = (
-    {f"{part}size": SIZE for part in ("font.", "axes.title", "axes.label", "figure.label")}
+    {f"{part}size": SIZE for part in ("font.", "axes.title", "axes.label", "figure.label", "figure.title")}
     | {f"{part}size": SIZE for part in ("xtick.label", "ytick.label", "legend.font")}
-    | {"font.family": "DejaVu Sans", "legend.frameon": False, "axes.spines.top": False, "axes.spines.right": False}
-    | {"lines.linewidth": 2.0, "image.cmap": LANDSCAPE, "figure.facecolor": "white"}
+    | {"font.family": FONTS, "mathtext.fontset": "stix", "legend.frameon": False, "lines.linewidth": 2.0}
+    | {f"axes.spines.{side}": False for side in ("top", "right", "left")}
+    | {"axes.grid": True, "axes.axisbelow": True, "grid.color": "#e4e7eb", "grid.linewidth": 1.0}
+    | {"axes.edgecolor": "#9aa4ae", "xtick.color": "#9aa4ae", "xtick.major.size": 0, "ytick.major.size": 0}
+    | {"xtick.minor.size": 0, "ytick.minor.size": 0, "xtick.labelcolor": "#4d565f", "ytick.labelcolor": "#4d565f"}
+    | {"axes.titlelocation": "left", "axes.titleweight": "bold", "axes.labelcolor": "#4d565f", "text.color": BLACK}
+    | {"image.cmap": LANDSCAPE, "figure.facecolor": "white"}
     | {"axes.prop_cycle": cycler(color=[BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK])}
     | {"svg.hashsalt": "rankedu", "svg.fonttype": "path"}
 )
@@ -128,9 +140,29 @@ def legend_beside(axes: Axes, **options: Any) -> None:
 
 
 def legend_below(made: Figure, axes: Axes, columns: int = 6, **options: Any) -> None:
-    """One legend for the whole figure, of what was drawn on one of its axes."""
+    """One legend for the whole figure, of what was drawn on one of its axes, in columns as there is room."""
     handles, labels = axes.get_legend_handles_labels()
-    made.legend(handles, labels, loc="outside lower center", ncols=min(len(labels), columns), **options)
+    wide = 3.5 + 0.45 * max(map(len, labels))  # of a column, in letters
+    room = int(made.get_figwidth() * 72 / (SIZE * wide))
+    made.legend(handles, labels, loc="outside lower center", ncols=max(1, min(len(labels), columns, room)), **options)
+
+
+def name_lines(axes: Axes, names: Iterable[str] | None = None) -> None:
+    """Write its name at the right end of each line, in its colour, instead of a legend."""
+    lines = [line for line in axes.lines if not str(line.get_label()).startswith("_")]
+    axes.get_xlim(), axes.get_ylim()  # the limits that follow from what was drawn
+    places = []
+    for line, name in zip(lines, names or [str(line.get_label()) for line in lines], strict=True):
+        points = axes.transAxes.inverted().transform(line.get_transform().transform(line.get_xydata()))
+        inside = points[(points[:, 0] <= 1.001) & (points[:, 1] > -0.001) & (points[:, 1] < 1.001)]
+        places.append((float(inside[-1, 1]), name, line.get_color()))
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    step = 1.15 * SIZE / 72 / (axes.get_position().height * figure.get_figheight())
+    lowest = -np.inf
+    for height, name, colour in sorted(places):
+        lowest = max(height, lowest + step)
+        axes.text(1.02, lowest, name, va="center", color=colour, transform=axes.transAxes)
 
 
 def xticks(axes: Axes, values: Iterable[float], text: str = "{:g}") -> None:

@@ -31,7 +31,7 @@ EIGHT = (
 )
 LOG, SOFTMAX, NINTH = EIGHT[0], EIGHT[-1], "normalized_softmax_500"
 METHODS, BASELINES = (*EIGHT, NINTH), ("untrained", "start")
-SPLITS, FACTORS, STEPS, ENOUGH = 16, ("1", "0.3333", "3"), (0, 250, 1000, 2500), 4
+SPLITS, FACTORS, WIDER, STEPS, ENOUGH = 16, ("1", "0.3333", "3"), ("1", "0.3333", "3", "9"), (0, 250, 1000, 2500), 4
 ASKED = SPLITS * (len(BASELINES) + len(METHODS) * len(FACTORS)) + 8 * len(METHODS)  # the last for a fourth rate
 COLUMNS = {"R@1": "recall@1", "mAP@R": "map@r"}  #: of a metric in their table
 DELTA = {"R@1": 1.0, "mAP@R": 0.5}  #: differences matter from here on
@@ -169,7 +169,7 @@ class Long:
     made: int  #: of ASKED runs
     complete: int  #: splits that have all eight methods at all rates
     splits: list[int]  #: that the result is computed from
-    tuned: bool  #: whether the rate was chosen on `val` among three
+    rates: int  #: among which one was chosen on `val`
     largest: int  #: how often the largest rate was chosen
     values: dict[str, dict[str, npt.NDArray[np.float64]]]
 
@@ -186,8 +186,8 @@ class Long:
         return {pair: student(values, metric, levels[pair]) for pair, values in both.items()}
 
 
-def long_runs(folder: Path = RECORDS, tuned: bool | None = None) -> Long:
-    """Read the long runs: splits that have all rates if there are four, else those that have the rate found."""
+def long_runs(folder: Path = RECORDS, factors: tuple[str, ...] | None = None) -> Long:
+    """Read the long runs: the splits that have these rates; all three if four splits have them, else the rate found."""
     runs: dict[tuple[int, str, str], dict[int, dict[str, str]]] = defaultdict(dict)
     for row in read("long", folder):
         runs[int(row["split"]), row["method"], row["factor"]][int(row["step"])] = row
@@ -203,17 +203,16 @@ def long_runs(folder: Path = RECORDS, tuned: bool | None = None) -> Long:
         return max(ended, key=lambda run: float(run[STEPS[-1]]["val map@r"]), default={})
 
     complete = done(FACTORS)
-    tuned = len(complete) >= ENOUGH if tuned is None else tuned
-    factors = FACTORS if tuned else FACTORS[:1]
-    splits = complete if tuned else done(factors)
+    factors = factors or (FACTORS if len(complete) >= ENOUGH else FACTORS[:1])
+    splits = done(factors)
     values: dict[str, dict[str, Any]] = {metric: {} for metric in COLUMNS}
     for method in (*METHODS, *BASELINES):
         best = [chosen(split, method) for split in splits]
         for metric, name in COLUMNS.items():
             points = [[100 * float(run[n][f"test {name}"]) if n in run else np.nan for n in STEPS] for run in best]
             values[metric][method] = np.array(points)
-    largest = sum(chosen(s, method).get(0, {}).get("factor") == FACTORS[-1] for s in splits for method in METHODS)
-    return Long(len(runs), len(complete), splits, tuned, largest, values)
+    largest = sum(chosen(s, method).get(0, {}).get("factor") == factors[-1] for s in splits for method in METHODS)
+    return Long(len(runs), len(complete), splits, len(factors), largest, values)
 
 
 def main() -> None:

@@ -111,5 +111,5 @@ def test_the_rate_is_chosen_on_val_as_soon_as_four_splits_have_three(tmp_path):
     for part in ([row for row in rows if (row["split"], row["factor"]) != ("3", "3")], rows):
         long_runs.add_rows(tmp_path / "long.csv", part)
         found.append(claims.long_runs(tmp_path))
-    assert [(one.tuned, one.splits) for one in found] == [(False, [0, 1, 2, 3]), (True, [0, 1, 2, 3])]
+    assert [(one.rates, one.splits) for one in found] == [(1, [0, 1, 2, 3]), (3, [0, 1, 2, 3])]
     assert found[1].at("roadmap") == pytest.approx(found[0].at("roadmap") + 10)

@@ -27,7 +27,8 @@ def blocks(folder: Path) -> dict[str, str]:
         "claims_curves": shown + head("claims_caption", found, long),
         **{name: head(name, found, long) for name in ("claims_head", "claims_front")},
         "claims_long": "\n".join(trained(long, metric) for metric in claims.COLUMNS),
-        "claims_found": head("claims_found", found, claims.long_runs(tuned=False)),
+        "claims_found": head("claims_found", found, claims.long_runs(factors=claims.FACTORS[:1])),
+        "claims_wider": head("claims_wider", found, claims.long_runs(factors=claims.WIDER)),
         "claims_table": table(found, ours=False),
         "claims_questions": table(found, ours=True),
         "claims_reached": reached(long),
@@ -80,7 +81,7 @@ def head(name: str, found: Mapping[str, Sequence[Result]], long: Long) -> str:
     numbers |= {"margin": of["margin-is-essential, from a start, R@1"], "fast_ap": of["recall-above-fastap, R@1"]}
     numbers |= {"happier": of["happier-above-fine, H-AP"], "leader": NAMES[leader], "highest": long.at(leader)}
     numbers |= {"splits": len(long.splits), "complete": long.complete, "made": f"{long.made} of {claims.ASKED}"}
-    numbers["rates"] = "three learning rates" if long.tuned else "one learning rate"
+    numbers["rates"] = "three learning rates" if long.rates > 1 else "one learning rate"
     numbers["largest"] = f"{long.largest} of {len(long.splits) * len(METHODS)}"
     numbers["compared"] = compared(long.answers("R@1", LOSSES))
     return (DATA / f"{name}.md").read_text(encoding="utf-8").format(**numbers)

@@ -106,7 +106,11 @@ def read_labels(
         n = len(paths) if n is None and paths.ndim else n
         if paths.ndim not in (1, 2) or paths.shape[-1] == 0 or len(paths) != n:
             raise ValueError(f"{path}: labels must have shape ({n},) or ({n}, L), one row per item, got {paths.shape}")
-        paths = _decoded(path, paths.reshape(n, -1))
+        paths = paths.reshape(n, -1)
+        try:
+            paths = np.char.decode(paths, "utf-8") if paths.dtype.kind == "S" else paths
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path}: labels must be text in UTF-8, got bytes: {error} (decode them)") from None
     _check_classes(path, paths, columns, int(names is not None))
     if names:
         warnings.warn(f"{path}: the first row, {', '.join(names)!r}, was taken for the head", stacklevel=2)
@@ -194,16 +198,6 @@ def read_cells(path: Path) -> tuple[list[list[str]], str]:
     if wrong:
         raise ValueError(f"{path}, line {len(rows)}: {wrong} (remove the line, or fill in what is lost)")
     return rows, separator
-
-
-def _decoded(path: Path, labels: Array) -> Array:
-    """Make text of bytes."""
-    if labels.dtype.kind != "S":
-        return labels
-    try:
-        return np.char.decode(labels, "utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: labels must be text in UTF-8, got bytes: {error} (decode them)") from None
 
 
 def _check_classes(path: Path, paths: Array, columns: str | None, head: int) -> None:

@@ -112,10 +112,8 @@ def relevance(
 
     .. math:: \mathrm{rel}(k) = \frac{(l/L)^\alpha}{|\Omega^{(l)}|} \quad\text{if } k \in \Omega^{(l)}
 
-    Eq. 4 is meant to fall from the leaf to the root, but a finer level l gets less than a coarser one m whenever
-    :math:`|\Omega^{(l)}| / |\Omega^{(m)}| > (l/m)^\alpha`: with 10 items at level 2 and 2 at level 1, 0.1 and 0.25.
-    Then H-AP rewards the ranking that puts the coarse items first. With ``monotone=True`` the order is right for all
-    counts.
+    A finer level l gets less than a coarser one m whenever :math:`|\Omega^{(l)}| / |\Omega^{(m)}| > (l/m)^\alpha`. Then
+    H-AP rewards the ranking that puts the coarse items first. With ``monotone=True`` the order is right for all counts.
 
     Parameters
     ----------
@@ -152,8 +150,6 @@ def relevance(
 
     Examples
     --------
-    >>> relevance(torch.tensor([2, 1, 1, 0]))
-    tensor([1.0000, 0.2500, 0.2500, 0.0000], dtype=torch.float64)
     >>> relevance(torch.tensor([2, 2, 2, 1, 0]), monotone=True)
     tensor([0.3333, 0.3333, 0.3333, 0.1250, 0.0000], dtype=torch.float64)
     """

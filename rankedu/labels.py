@@ -35,10 +35,6 @@ def check_labels(
 
     >>> check_labels(torch.tensor([3.0, 3.0, -1.0]), torch.zeros(3, 8))
     tensor([ 3,  3, -1])
-    >>> check_labels(torch.tensor([[0, 1], [1, 0]]), torch.zeros(2, 8))
-    Traceback (most recent call last):
-    ValueError: labels must be paths of classes or tags, got 2 columns of 0 and 1, which could be both (if each column \
-is a tag, or one-hot: labels.bool(); if the columns are levels: labels.long() + 1)
     """
     if not isinstance(labels, Tensor) or labels.layout != torch.strided or labels.is_meta:
         check_tensor(labels, name)

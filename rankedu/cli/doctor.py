@@ -39,16 +39,13 @@ CHECKS: list[Callable[[], list[Finding]]] = [core]
 def distributions(names: Iterable[str], extra: str = "") -> list[Finding]:
     """Look for distributions, such as "torch", which the library needs or an extra installs."""
     fix = f"pip install 'rankedu[{extra}]'" if extra else "pip install 'rankedu'"
-    found = {name: _installed(name) for name in names}
-    return [Finding(name, there or "missing", there is not None, fix, not extra) for name, there in found.items()]
-
-
-def _installed(name: str) -> str | None:
-    """The version of a distribution, or None if it is missing."""
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    found = []
+    for name in names:
+        try:
+            found.append(Finding(name, importlib.metadata.version(name), True, fix, not extra))
+        except importlib.metadata.PackageNotFoundError:
+            found.append(Finding(name, "missing", False, fix, not extra))
+    return found
 
 
 def _gpu() -> Finding:

@@ -96,7 +96,9 @@ def identify(
     if gallery_ids is None:
         return rows, rows, np.arange(len(queries))
     columns, items = _distinct(gallery_ids, gallery_labels, "gallery_ids", "gallery")
-    return rows, columns, _twins(queries, items)
+    order = np.argsort(items)
+    twin = order[np.minimum(np.searchsorted(items, queries, sorter=order), len(order) - 1)]
+    return rows, columns, np.where(items[twin] == queries, twin, -1)
 
 
 def _distinct(ids: Tensor, labels: Tensor, name: str, beside: str) -> tuple[Rows, Ints]:
@@ -119,13 +121,6 @@ def _distinct(ids: Tensor, labels: Tensor, name: str, beside: str) -> tuple[Rows
     warn_caller(f"{repeated}, and are left out", DuplicateItemsWarning)
     first.sort()
     return torch.from_numpy(first).to(labels.device), numbers[first]
-
-
-def _twins(ids: Ints, gallery_ids: Ints) -> Ints:
-    """Find the item of the gallery that is the query itself; −1 if there is none."""
-    order = np.argsort(gallery_ids)
-    place = np.minimum(np.searchsorted(gallery_ids, ids, sorter=order), len(order) - 1)
-    return np.where(gallery_ids[order[place]] == ids, order[place], -1)
 
 
 def warn_of_copies(embeddings: Tensor, gallery: Tensor, relevant: Paths | Tags, own: bool) -> None:

@@ -42,11 +42,8 @@ class HistogramRanker(Ranker):
 
     Examples
     --------
-    >>> ranker = HistogramRanker(bins=4)  # the centres are 1, 0.5, 0, -0.5, -1
     >>> scores = torch.tensor([0.75, 0.25, -0.25], requires_grad=True)
-    >>> ranker.histogram(scores).detach()
-    tensor([0.5000, 1.0000, 1.0000, 0.5000, 0.0000])
-    >>> ranks = ranker(scores)
+    >>> ranks = HistogramRanker(bins=4)(scores)  # the centres are 1, 0.5, 0, -0.5, -1
     >>> ranks[1].backward()  # make the rank of the second item smaller
     >>> ranks.detach(), scores.grad
     (tensor([1.1250, 2.0000, 2.8750]), tensor([ 0.5000, -1.0000,  0.5000]))

@@ -20,9 +20,8 @@ class IdentityRanker(ExactRanker):
               P_{\mathrm{mean}}(\mathbf{y}) = \mathbf{y} - \bar{y} \mathbf{1}, \qquad
               P_{\mathrm{std}}(\mathbf{y}) = \frac{\mathbf{y} - \bar{y} \mathbf{1}}{\|\mathbf{y} - \bar{y} \mathbf{1}\|}
 
-    Ties are broken by position; in a loss, against the relevant item. There is no λ, and no pair is out of reach, but
-    pairs in the right order are pushed on as well; :class:`~rankedu.rankers.BlackboxRanker` pushes only those that
-    would change places. A margin still needs tuning. O(n log n) forward, O(n) backward. Explained in chapter 17.
+    There is no λ, and no pair is out of reach, but pairs in the right order are pushed on as well. Ties are broken by
+    position; in a loss, against the relevant item. O(n log n) forward, O(n) backward. Explained in chapter 17.
 
     Parameters
     ----------
@@ -59,23 +58,20 @@ class IdentityRanker(ExactRanker):
 
     def backward_of(self, scores: Tensor, gradient: Tensor, members: Tensor | None = None) -> Tensor:
         """Return the gradient of the scores for a gradient of the ranks, (..., n) both; 0 outside the members."""
-        out = None if members is None else ~members
-        if out is not None:
-            gradient = gradient.masked_fill(out, 0.0)
+        out = torch.zeros_like(scores, dtype=torch.bool) if members is None else ~members
+        gradient = gradient.masked_fill(out, 0.0)
         if self.project == "none":
             return -gradient
-        count = scores.shape[-1] if members is None else members.sum(-1, keepdim=True).clamp(min=1)
+        count = (~out).sum(-1, keepdim=True).clamp(min=1)
         result = gradient.sum(-1, keepdim=True) / count - gradient
         if self.project == "std":
             largest = torch.finfo(scores.dtype).max / 4  # infinite scores are very large ones
-            centred = (scores if out is None else scores.masked_fill(out, 0.0)).clamp(-largest, largest)
-            centred -= centred.sum(-1, keepdim=True) / count
-            if out is not None:
-                centred.masked_fill_(out, 0.0)
+            centred = scores.masked_fill(out, 0.0).clamp(-largest, largest)
+            centred = (centred - centred.sum(-1, keepdim=True) / count).masked_fill_(out, 0.0)
             square = centred.square().sum(-1, keepdim=True)
             along = (gradient * centred).sum(-1, keepdim=True) / square
             result.addcmul_(centred, along).mul_(square.rsqrt()).masked_fill_(square == 0, 0.0)
-        return result if out is None else result.masked_fill_(out, 0.0)
+        return result.masked_fill_(out, 0.0)
 
     def _exact(self, scores: Tensor, members: Tensor | None, n: Any, last: Tensor | None = None) -> Tensor:
         ranks: Tensor = _Identity.apply(scores, members, last, self)

@@ -73,9 +73,7 @@ def operating_region(
               \Bigl[\, \Bigl|\frac{d\mathcal{G}(D_{ij})}{d D_{ij}}\Bigr| > t \Bigr], \qquad
               D_{ij} = y_j - y_i, \quad \mathcal{G}(x) = \sigma\!\Bigl(\frac{x}{\tau}\Bigr)
 
-    Because :math:`\mathcal{G}'(x) = 1 / (4 \tau \cosh^2 \frac{x}{2\tau})`, the region is :math:`|x| < 2 \tau
-    \operatorname{arcosh} \frac{1}{2 \sqrt{t \tau}}`, and sorted scores are counted by binary search. The pairs i = j
-    are in the sum, as printed.
+    The pairs i = j are in the sum, as printed. Sorted scores are counted by binary search.
 
     Parameters
     ----------
@@ -112,7 +110,8 @@ def operating_region(
     check_not_nan(scores, where)
     threshold = check_number(threshold, "threshold", above=0, hint="a sigmoid is flat nowhere: try 0.005")
     temperature = check_temperature(temperature)
-    width = 2 * temperature * math.acosh(max(1.0, 0.5 / math.sqrt(threshold * temperature)))  # 0 if flat everywhere
+    # The slope is 1 / (4 τ cosh²(x / 2τ)), and the region has no width if it is flat everywhere.
+    width = 2 * temperature * math.acosh(max(1.0, 0.5 / math.sqrt(threshold * temperature)))
     largest = torch.finfo(torch.float64).max / 4  # two infinite scores are tied; who does not take part stands behind
     values = scores.detach().double().clamp(-largest, largest).masked_fill(~where, math.inf).sort(-1).values
     low, high = torch.searchsorted(values, values - width, right=True), torch.searchsorted(values, values + width)

@@ -7,6 +7,7 @@ stands in a page or in a script; a variable is kept if something reads it.
 import os
 import re
 from collections.abc import Iterable, Iterator
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,6 @@ import tinycss2
 
 _NAMES = re.compile(r'\b(?:class|id)="([^"]*)"')
 _WORDS, _STRINGS = re.compile(r"[\w-]+"), re.compile(r"""\"[^"\n]*\"|'[^'\n]*'|`[^`]*`""")
-_WITHIN = re.compile(r"\([^()]*\)|\[[^\]]*\]")
-_NAMED = re.compile(r"[.#]((?:[\w-]|\\.)+)")
 _READ = re.compile(r"var\(\s*(--[\w-]+)")
 _URL = re.compile(r"""url\((["']?)(?!["'#]|[a-z]+:)""")
 #: What stands in place of the icons that these fonts would bring: SVG in the page (diet.py), or nothing.
@@ -55,8 +54,7 @@ def without_the_unused(sheets: Iterable[str], known: frozenset[str], readers: It
 def _rules(nodes: Iterable[Any], known: frozenset[str], read: set[str] | None = None) -> Iterator[str]:
     for node in nodes:
         if node.type == "qualified-rule":
-            listed = _listed(tinycss2.serialize(node.prelude))
-            selectors = [one for one in listed if known.issuperset(_required(one))]
+            selectors = [*_selectors(node.prelude, known)]
             held = _declarations(node.content, read) if selectors else ""
             if held:
                 yield f"{','.join(selectors)}{{{held}}}\n"
@@ -72,22 +70,13 @@ def _rules(nodes: Iterable[Any], known: frozenset[str], read: set[str] | None = 
                     yield f"@{node.at_keyword} {prelude}{{{text}}}\n".replace(" {", "{")
 
 
-def _listed(prelude: str) -> list[str]:
-    """The selectors between whose commas no parenthesis is open."""
-    parts, depth, start = [], 0, 0
-    for at, sign in enumerate(prelude):
-        depth += (sign in "([") - (sign in ")]")
-        if sign == "," and not depth:
-            parts.append(prelude[start:at].strip())
-            start = at + 1
-    return [*parts, prelude[start:].strip()]
-
-
-def _required(selector: str) -> list[str]:
-    """The classes and identifiers without which a selector selects nothing; those in parentheses may be missing."""
-    while (plain := _WITHIN.sub("", selector)) != selector:
-        selector = plain
-    return [re.sub(r"\\(.)", r"\1", name) for name in _NAMED.findall(selector)]
+def _selectors(prelude: Iterable[Any], known: frozenset[str]) -> Iterator[str]:
+    """Yield the selectors that can select something: they name known classes and identifiers, parentheses apart."""
+    for comma, tokens in groupby(prelude, key=lambda one: one == ","):
+        listed = [*tokens]
+        dotted = [one.value for before, one in pairwise(listed) if before == "." and one.type == "ident"]
+        if not comma and known.issuperset(dotted + [one.value for one in listed if one.type == "hash"]):
+            yield tinycss2.serialize(listed).strip()
 
 
 def _declarations(content: list[Any], read: set[str] | None) -> str:

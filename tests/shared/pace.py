@@ -4,7 +4,7 @@ import re
 
 from tools.site import reading
 from tools.site.reading import Chapter, behind, chapters, homes
-from tools.teaching.syllabus import TO_TRY, TRYING
+from tools.teaching.lectures import TO_TRY, TRYING
 
 #: What the minutes of a chapter do not count: exercises take as long as they take, the rest is for looking up.
 LATER = ("Exercises", "Self-test", "Paper map")

@@ -1,4 +1,4 @@
-"""The picture of imports, the table of rankers and the landscapes that `architecture.md` includes."""
+"""The tables of imports and of rankers and the landscapes that `architecture.md` includes."""
 
 import re
 from pathlib import Path
@@ -9,35 +9,20 @@ from rankedu_book.ch12_surrogates_side_by_side.figures import every_landscape
 from rankedu_book.kit import style
 from rankedu_book.kit.known_rankers import PROMISES, RANKERS
 from rankedu_lab import CHECKOUT
-from tools.site.templates import filled
-
-#: Height of a row, width of the picture, and space between two boxes.
-PITCH, WIDTH, SPACE = 34, 640, 8
 
 
-def layers() -> dict[str, list[list[str]]]:
-    """Return the layers that `lint-imports` checks by package, with the part that everything uses at the top."""
+def layers() -> str:
+    """Return a table of the layers that `lint-imports` checks, in which each part uses only the parts above it."""
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
         import tomli as tomllib
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
-    found = [one for one in project["tool"]["importlinter"]["contracts"] if one["type"] == "layers"]
-    return {one["name"]: [re.findall(r"[\w.]+", row) for row in reversed(one["layers"])] for one in found}
-
-
-def picture() -> str:
-    """Draw the layers as an SVG, in which each part uses the parts above it."""
-    titles, boxes, top = [], [], 0
-    for title, rows in layers().items():
-        titles.append((title, top))
-        for row in rows:
-            top += PITCH
-            wide = (WIDTH - SPACE * (len(row) - 1)) / len(row)
-            boxes += [(name, at * (wide + SPACE), top, wide) for at, name in enumerate(row)]
-        top += PITCH * 3 // 2
-    words = ". ".join(f"{title}: {'; '.join(map(', '.join, rows))}" for title, rows in layers().items())
-    return filled("architecture.svg", words=words, titles=titles, boxes=boxes, width=WIDTH, height=top)
+    rows = []
+    for one in project["tool"]["importlinter"]["contracts"]:
+        for at, row in enumerate(reversed(one.get("layers", []))):
+            rows.append(("" if at else one["name"], ", ".join(f"`{part}`" for part in re.findall(r"[\w.]+", row))))
+    return tabulate(rows, ["package", "parts, from the top down"], tablefmt="github") + "\n"
 
 
 def rankers() -> str:
@@ -56,7 +41,7 @@ def rankers() -> str:
 
 def write(folder: Path) -> None:
     """Write the files that `architecture.md` includes."""
-    (folder / "architecture.svg").write_text(picture(), encoding="utf-8")
+    (folder / "layers.md").write_text(layers(), encoding="utf-8")
     (folder / "rankers.md").write_text(rankers(), encoding="utf-8")
     made = every_landscape()
     (folder / "landscapes.png").write_bytes(style.png(made))

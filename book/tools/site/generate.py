@@ -16,7 +16,7 @@ from rankedu_lab import CHECKOUT as ROOT
 from rankedu_lab import datasets as data
 from tools.results import claims, timings
 from tools.site import architecture_page, book_map, equation_page
-from tools.teaching import exercises_page, lectures, question_bank, syllabus
+from tools.teaching import exercises_page, lectures, question_bank
 
 
 def write_tables(folder: Path) -> None:
@@ -33,7 +33,8 @@ def write_tables(folder: Path) -> None:
         "book_map": book_map.map_markdown(),
         "ways": book_map.ways_markdown(),
         "timings": timings.table(),
-        **syllabus.blocks(),
+        "syllabus_four": lectures.table(lectures.lectures()),
+        "syllabus_twelve": lectures.table(lectures.meetings()),
         **claims.blocks(folder),
     }
     for name, text in blocks.items():

@@ -1,15 +1,21 @@
-"""The four lectures of `data/lectures.yaml`, with texts of the chapters, and their plans on the page for teachers."""
+"""Four lectures (`data/lectures.yaml`) and twelve meetings (`data/syllabus.yaml`), and their plans for teachers."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
 import yaml
+from tabulate import tabulate
 
+from rankedu_book.figures import FIGURES
 from tools.site import form, labels
+from tools.site.figures import pages
 from tools.site.reading import BOOK, chapters
 
 _HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
+#: A prediction, or a figure to play with, and the minutes for each of them, added to those of the text.
+TO_TRY, TRYING = re.compile(r"\{play\}|^play\(|^:class: predict\b", re.MULTILINE), 2
 GRADES = {"hand": "by hand", "code": "with code", "research": "open-ended"}
 
 
@@ -35,14 +41,14 @@ class Picture(NamedTuple):
 
 
 class Lecture(NamedTuple):
-    """A lecture."""
+    """A lecture, or a meeting, with the chapters to read before it and the exercises after it."""
 
     number: int
     title: str
     chapters: tuple[int, ...]
-    aims: tuple[str, ...]
-    slides: tuple[Question | Picture, ...]
     exercises: tuple[str, ...]
+    aims: tuple[str, ...] = ()
+    slides: tuple[Question | Picture, ...] = ()
 
 
 @cache
@@ -52,6 +58,12 @@ def lectures() -> tuple[Lecture, ...]:
     return tuple(
         Lecture(number, **{**one, "slides": tuple(map(_slide, one["slides"]))}) for number, one in enumerate(listed, 1)
     )
+
+
+def meetings() -> tuple[Lecture, ...]:
+    """Return the twelve meetings of a term."""
+    listed = yaml.safe_load((BOOK / "data" / "syllabus.yaml").read_text(encoding="utf-8"))
+    return tuple(Lecture(number, **one) for number, one in enumerate(listed, 1))
 
 
 def _slide(entry: dict[str, Any]) -> Question | Picture:
@@ -105,3 +117,22 @@ def _step(slide: Question | Picture) -> str:
     first = re.match(r".*?[.?!](?=\s|$)", text)
     where = f"{{ref}}`chapter {slide.chapter} <ch-{slide.chapter:02d}>`, {slide.section}"
     return f"*Predict* ({where}): {first[0] if first else text} …"
+
+
+def table(plan: Iterable[Lecture]) -> str:
+    """Return a table with a row per meeting: what to read, the figures to move with everybody, and what to hand in."""
+    rows, captions = [], {}
+    for name, page in pages().items():
+        if page.startswith("chapters/"):
+            captions.setdefault(int(page[9:11]), FIGURES[name].caption)  # short chapters have none
+    for one in plan:
+        parts = [chapters()[number] for number in one.chapters]
+        read = "; ".join(
+            f"{{ref}}`{part.number} {part.title} <ch-{part.number:02d}>`, {part.read} min" for part in parts
+        )
+        tries = sum(len(TO_TRY.findall(part.text)) for part in parts)
+        read += f"; {tries} to try: in all {sum(part.read for part in parts) + TRYING * tries} min"
+        moved = " ".join(captions[number] for number in one.chapters if number in captions)
+        handed = "; ".join(f"{{ref}}`{title} <{label}>`" for label, title, _ in exercises(one))
+        rows.append((f"{one.number}. {one.title}", read, moved, handed))
+    return tabulate(rows, ["meeting", "to read before it", "with everybody", "to hand in"], tablefmt="github") + "\n"

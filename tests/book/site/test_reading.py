@@ -7,7 +7,7 @@ import pytest
 from bs4 import BeautifulSoup
 from docutils.core import publish_doctree
 from tools.site import book_map, excerpts, form, labels, reading
-from tools.teaching import lectures, slides, syllabus
+from tools.teaching import lectures, slides
 
 CHAPTERS = reading.chapters()
 DATA = reading.script_data()
@@ -43,10 +43,10 @@ def test_the_minutes_of_a_chapter_a_section_and_a_page_are_near_its_words():
         assert minutes == pytest.approx(max(1, pace.minutes_by_words(step)), abs=1), step
         assert step not in reading.homes() or minutes < CHAPTERS[reading.homes()[step]].read, step
     said = "adds two minutes for each prediction and each figure"
-    assert syllabus.TRYING == 2 and said in (reading.BOOK / "teaching.md").read_text(encoding="utf-8")
-    [first], tries = syllabus.four()[:1], len(syllabus.TO_TRY.findall(CHAPTERS[1].text))
+    assert lectures.TRYING == 2 and said in (reading.BOOK / "teaching.md").read_text(encoding="utf-8")
+    [first], tries = LECTURES[:1], len(lectures.TO_TRY.findall(CHAPTERS[1].text))
     in_all = f"{tries} to try: in all {CHAPTERS[1].read + 2 * tries} min"
-    assert [*first.chapters] == [1] and in_all in syllabus.table([first])
+    assert [*first.chapters] == [1] and in_all in lectures.table([first])
 
 
 def test_a_path_leads_only_to_what_is_there_and_its_script_has_the_same():

@@ -10,8 +10,8 @@ import pytest
 import torch
 from tools.site import labels
 from tools.site.reading import behind, chapters
+from tools.teaching import lectures
 from tools.teaching import question_bank as questions
-from tools.teaching import syllabus
 
 import rankedu
 from rankedu import blackbox, hierarchy, losses, metrics, rankers, reference
@@ -115,7 +115,7 @@ def test_the_page_and_the_exports_hold_every_question_and_self_test():
     assert gift.count("::") == 2 * len(rows) and not re.search(r"[$`]|\*\w", gift.replace("$CATEGORY: ", ""))
 
 
-@pytest.mark.parametrize("meetings", [syllabus.four(), syllabus.twelve()], ids=["four", "twelve"])
+@pytest.mark.parametrize("meetings", [lectures.lectures(), lectures.meetings()], ids=["four", "twelve"])
 def test_a_syllabus_has_no_chapter_before_those_it_needs_and_sets_its_own_exercises(meetings):
     read = [number for one in meetings for number in one.chapters]
     assert len(meetings) in (4, 12) and read == sorted(set(read))

@@ -19,8 +19,7 @@ import yaml
 from papermill.exceptions import PapermillExecutionError
 
 from rankedu_lab.runs import load_result, plan
-from rankedu_lab.runs.records import flatten
-from rankedu_lab.runs.results import RESULT_FOLDER
+from rankedu_lab.runs.results import RESULT_FOLDER, flatten
 from rankedu_lab.training import pick_device
 
 #: Metrics of these names say how long something took, and are not compared.

@@ -31,7 +31,7 @@ class Page(NamedTuple):
 PROOFS = tuple(f"rankedu.proofs.{name}" for name in importlib.import_module("rankedu.proofs").__all__)
 DATASETS = tuple(f"rankedu_lab.datasets.{name}" for name in ("files", "published", "rendering", "transforms"))
 TRAINING = tuple(f"rankedu_lab.training.{name}" for name in ("distributed", "large_batch", "loading", "retrieval"))
-RUNS = ("rankedu_lab.runs.sweeps", "rankedu_lab.runs.search")
+RUNS = tuple(f"rankedu_lab.runs.{name}" for name in ("sweeps", "search", "records", "tables"))
 EXPERIMENTS = tuple(
     f"rankedu_lab.experiments.{name}"
     for name in ("retrieval", "hierarchical_retrieval", "detection", "minibatch_statistics", "sodeep")

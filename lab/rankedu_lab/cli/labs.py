@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankedu.extras import needed
 from rankedu_lab.cli.shared import Lab, Labs, Parameters, Preset, Runs, Scheduler, Timeout, Workers, reporting
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def run(
 
 def _metrics_of(run: "Run") -> str:
     """Return the first metrics of a result, one per line, and the place of the others."""
-    from rankedu_lab.runs.records import flatten
+    from rankedu_lab.runs.results import flatten
 
     metrics = flatten(run.result.get("metrics", {}))
     width = max(map(len, metrics), default=0)
@@ -114,10 +115,11 @@ def search(
     """Search for the learning rate and the settings of a method by trials on the validation split."""
     import numpy as np
 
-    from rankedu_lab.methods.space import as_parameters, space_of
-    from rankedu_lab.runs.search import search as search_for
-
     with reporting("search"):
+        needed("optuna", "searches are kept by Optuna")
+        from rankedu_lab.methods.space import as_parameters, space_of
+        from rankedu_lab.runs.search import search as search_for
+
         held = {text.partition("=")[0] for text in parameters or ()}
         asked: dict[str, Any] = {"preset": preset, "assignments": parameters or (), "labs": labs, "runs": runs}
         asked |= {"parameters": {"loss": method}, "trials": trials, "metric": metric, "as_parameters": as_parameters}
@@ -156,22 +158,18 @@ def results(
     ] = None,
 ) -> None:
     """Print a table of the finished runs, one row per setting, with mean ± standard deviation over the seeds."""
-    from rankedu_lab.runs import keep_runs, tabulate
-
     with reporting("results"):
-        tables = tabulate(
-            runs or [Path("runs")],
-            lab=lab,
-            by=by.split(",") if by else None,
-            metrics=metrics,
-            where=_settings(where or ()),
-        )
-        for line in tables.skipped:
+        needed("pandas", "results are read by pandas")
+        from rankedu_lab.runs.records import keep_runs
+        from rankedu_lab.runs.tables import find_runs, tabulate
+
+        found, skipped = find_runs(runs or [Path("runs")], lab, _settings(where or ()))
+        text, notes = tabulate(found, by=by.split(",") if by else None, metrics=metrics)
+        for line in skipped + notes:
             print(f"skipped {line}", file=sys.stderr)
-        print(tables.text)
+        print(text)
         if keep is not None:
-            written = keep_runs(tables.records, keep)
-            print(f"{len(written)} of {len(tables.records)} records written to {keep}", file=sys.stderr)
+            print(f"{keep_runs(found, keep)} of {len(found)} records written to {keep}", file=sys.stderr)
 
 
 def _settings(texts: Sequence[str]) -> dict[str, str]:

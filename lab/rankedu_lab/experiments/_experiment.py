@@ -18,7 +18,7 @@ from rankedu_lab.experiments._outcome import RetrievalOutcome, noting, resumed, 
 from rankedu_lab.experiments.retrieval_data import PROBE, Data, embed_all, open_data, small_classes
 from rankedu_lab.methods import Objective, find_method, make_loss, parse_settings
 from rankedu_lab.models.build import NAMES, build, weights_hash
-from rankedu_lab.runs.parameters import check_alike, check_known, defaults_of
+from rankedu_lab.runs.parameters import check_known, defaults_of
 from rankedu_lab.runs.results import RESULT_FOLDER
 from rankedu_lab.runs.runner import code_hash
 from rankedu_lab.training import History, Recipe, SuperClassSampler, pick_device, train
@@ -27,14 +27,6 @@ from rankedu_lab.training import History, Recipe, SuperClassSampler, pick_device
 DEFAULTS = defaults_of("retrieval")
 #: Parameters that change no number of the training, so that it may go on with another value.
 _FREE = ("data_root", "pictures", "workers", "recall_at", "checkpoint_every")
-
-
-def with_defaults(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill in the defaults; ValueError for an unknown parameter, TypeError for one of another type."""
-    for name, value in given.items():
-        check_known("parameter", name, defaults)
-        check_alike(value, defaults[name], f"parameter {name!r}")
-    return {**defaults, **given}
 
 
 def chosen_settings(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

@@ -15,7 +15,7 @@ from rankedu.rankers import BlackboxRanker
 from rankedu_lab.datasets.registry import DETECTION_NAMES
 from rankedu_lab.datasets.scenes import SPLITS
 from rankedu_lab.detections import OnProposals, match_detections
-from rankedu_lab.experiments._experiment import make_recipe, start_note, state_folder, with_defaults
+from rankedu_lab.experiments._experiment import make_recipe, start_note, state_folder
 from rankedu_lab.experiments._outcome import Trained, noting, resumed, timed
 from rankedu_lab.experiments.detection_data import (
     Data,
@@ -32,7 +32,7 @@ from rankedu_lab.experiments.retrieval import table
 from rankedu_lab.models import StandInWarning, build_detector, operators
 from rankedu_lab.models.build import weights_hash
 from rankedu_lab.models.detectors import DETECTORS
-from rankedu_lab.runs.parameters import check_known, defaults_of
+from rankedu_lab.runs.parameters import check_known, complete, defaults_of
 from rankedu_lab.runs.runner import code_hash
 from rankedu_lab.training import detect, pick_device, proposal_scores, train_detector
 
@@ -79,7 +79,7 @@ def run(
 
     Source: RaMBO Sec. 5.2; RaMBO Tab. 5; RaMBO Tab. 8.
     """
-    chosen = with_defaults(parameters or {}, DEFAULTS)
+    chosen = complete("detection", parameters)
     notes = check(chosen)
     recipe, loss, device = make_recipe(chosen), make_loss(chosen), pick_device(chosen["device"])
     data = open_data(chosen)

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from rankedu_lab.datasets import DATASETS
-from rankedu_lab.experiments._experiment import check, fit, open_test, with_defaults
+from rankedu_lab.experiments._experiment import check, fit, open_test
 from rankedu_lab.experiments._outcome import RetrievalOutcome, timed
 from rankedu_lab.experiments.retrieval import measure
 from rankedu_lab.experiments.retrieval_data import Data, embed_all, open_data
-from rankedu_lab.runs.parameters import defaults_of
+from rankedu_lab.runs.parameters import complete, defaults_of
 
 __all__ = ["DEFAULTS", "check", "level_names", "open_test", "run"]
 
@@ -44,7 +44,7 @@ def run(
     Source: HAPPIER Sec. 4.1; HAPPIER Tab. 1; HAPPIER Tab. 2; HAPPIER Tab. 3; HAPPIER Tab. 4; HAPPIER Tab. 5;
     HAPPIER Tab. 6.
     """
-    chosen = with_defaults(parameters or {}, DEFAULTS)
+    chosen = complete("hierarchical_retrieval", parameters)
     outcome = fit(chosen, folder, data=data, progress=progress)
     evaluate = _one_by_one if chosen["dataset"].startswith("dyml_") else _together
     with timed(outcome.history):

@@ -18,11 +18,11 @@ from torch import Tensor, nn
 from rankedu.metrics import average_precision
 from rankedu.rankers import operating_region
 from rankedu_lab.experiments import _experiment
-from rankedu_lab.experiments._experiment import fit, with_defaults
+from rankedu_lab.experiments._experiment import fit
 from rankedu_lab.experiments._outcome import RetrievalOutcome
 from rankedu_lab.experiments.retrieval import measure
 from rankedu_lab.experiments.retrieval_data import Data, embed_all
-from rankedu_lab.runs.parameters import defaults_of
+from rankedu_lab.runs.parameters import complete, defaults_of
 from rankedu_lab.training.samplers import ClassBalancedSampler
 
 __all__ = ["DEFAULTS", "Statistics", "batch_metrics", "check", "run", "table"]
@@ -86,7 +86,7 @@ def run(
 
     Source: RaMBO Fig. 2; Smooth-AP supp. Fig. S7.
     """
-    chosen = with_defaults(parameters or {}, DEFAULTS)
+    chosen = complete("minibatch_statistics", parameters)
     check(chosen)
     steps, ages = chosen["steps"], chosen["ages"]
     measured = [round(part * steps) for part in MOMENTS]

@@ -8,9 +8,10 @@ import torch
 from tabulate import tabulate
 
 from rankedu.metrics import evaluate_retrieval
-from rankedu_lab.experiments._experiment import DEFAULTS, check, fit, open_test, with_defaults
+from rankedu_lab.experiments._experiment import DEFAULTS, check, fit, open_test
 from rankedu_lab.experiments._outcome import RetrievalOutcome, noting, timed
 from rankedu_lab.experiments.retrieval_data import PROBE, Data
+from rankedu_lab.runs.parameters import complete
 
 __all__ = ["DEFAULTS", "PROBE", "RetrievalOutcome", "chance", "check", "measure", "open_test", "run", "table"]
 
@@ -33,7 +34,7 @@ def run(
     Source: RaMBO Sec. 5.1; RaMBO Tab. 2; RaMBO Tab. 3; RaMBO Tab. 4; RaMBO Tab. 7; RaMBO supp. Tab. 1;
     Smooth-AP supp. Sec. 4.
     """
-    chosen = with_defaults(parameters or {}, DEFAULTS)
+    chosen = complete("retrieval", parameters)
     outcome = fit(chosen, folder, data=data, progress=progress)
     names = {f"R@{k}": f"recall_at_{k}" for k in chosen["recall_at"]}
     names |= {"mAP": "average_precision", "mAP@R": "map_at_r"}

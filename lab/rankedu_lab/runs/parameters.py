@@ -4,7 +4,7 @@ import ast
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -90,11 +90,15 @@ def declared_in(source: str, called: str) -> dict[str, Parameter]:
     return declared
 
 
-def defaults_of(lab: str) -> dict[str, Any]:
-    """Return the parameters of a lab of the book with their defaults, as its text declares them."""
+def declared_of(lab: str) -> dict[str, Parameter]:
+    """Read the parameters of a lab of the book, as its text declares them."""
     text = (CHECKOUT / "book" / "labs" / f"{lab}.md").read_text(encoding="utf-8")
-    cell = text.partition(":tags: [parameters]\n")[2].partition("```")[0]
-    return {name: parameter.default for name, parameter in declared_in(cell, lab).items()}
+    return declared_in(text.partition(":tags: [parameters]\n")[2].partition("```")[0], lab)
+
+
+def defaults_of(lab: str) -> dict[str, Any]:
+    """Return the parameters of a lab of the book with their defaults."""
+    return {name: parameter.default for name, parameter in declared_of(lab).items()}
 
 
 def describe(parameters: Iterable[Parameter]) -> str:
@@ -136,16 +140,14 @@ def parse_assignments(assignments: Iterable[str], declared: Mapping[str, Paramet
     return values
 
 
-def check_alike(value: Any, default: Any, where: str) -> None:
-    """TypeError for a value of another type than the default's; an empty list is one of integers."""
-    kind = type(default).__name__
-    if isinstance(default, list):
-        kind = f"list[{type(default[0]).__name__ if default else 'int'}]"
-    Parameter("", kind, default, f"for instance {default!r}").check(value, where)
+def complete(lab: str, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Check the parameters given for a lab of the book, and fill in its defaults, as :func:`check_parameters`."""
+    return check_parameters(given or {}, declared_of(lab), lab=lab)
 
 
-def check_known(what: str, name: str, known: Collection[str]) -> None:
+def check_known(what: str, name: str, known: Iterable[str]) -> None:
     """ValueError for a name that is not known, with those that are."""
+    known = list(known)
     if name not in known:
         there = ("; " if any("," in other for other in known) else ", ").join(known)
         raise ValueError(f"{what} {name!r} is unknown{did_you_mean(name, known)}; there are: {there}")

@@ -69,6 +69,18 @@ def load_result(path: str | os.PathLike[str]) -> dict[str, Any]:
     return _checked(json.loads(Path(path).read_text(encoding="utf-8")))
 
 
+def flatten(metrics: Mapping[str, Any], prefix: str = "") -> dict[str, float | None]:
+    """Bring nested metrics to one level.
+
+    >>> flatten({"R@1": 0.5, "fine": {"AP": 0.25}})
+    {'R@1': 0.5, 'fine/AP': 0.25}
+    """
+    flat: dict[str, float | None] = {}
+    for name, value in metrics.items():
+        flat |= flatten(value, f"{prefix}{name}/") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return flat
+
+
 def _checked(result: Any) -> dict[str, Any]:
     import jsonschema
 

@@ -7,7 +7,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import yaml
@@ -17,8 +17,7 @@ from rankedu.extras import needed
 from rankedu_lab.runs.parameters import Parameter, check_parameters, parse_assignments, read_parameters
 from rankedu_lab.runs.runner import TIMEOUT, LabError, Run, check_timeout, execute, fingerprint, plan
 
-__all__ = ["SweepError", "expand", "list_states", "local_environments", "parse_grid"]
-__all__ += ["parse_resources", "plan_sweep", "run_all", "sweep"]
+__all__ = ["SweepError", "expand", "list_states", "parse_grid", "parse_resources", "plan_sweep", "run_all", "sweep"]
 
 #: How many seeds a sweep has that names none, and the seconds within which a scheduler must answer.
 SEEDS, ANSWER = 3, 5.0
@@ -137,8 +136,6 @@ def expand(
             raise TypeError(f"grid[{name!r}] must be a list of at least one value, got {values!r}")
         if name in fixed:
             raise ValueError(f"parameter {name!r} must be in the grid or be given for all points, got both")
-        if any(value in values[:place] for place, value in enumerate(values)):
-            raise ValueError(f"grid[{name!r}] must have different values, got {values!r}")
     named = "seed" in grid or "seed" in fixed
     if seeds is not None:
         if named:
@@ -162,9 +159,7 @@ def run_all(
     resources: Mapping[str, float] | None = None,
     progress: bool = True,
 ) -> list[Run]:
-    """Do planned runs of any parameters, as :func:`sweep` does those of a grid; return all of them, finished."""
-    from tqdm import tqdm
-
+    """Do planned runs, as :func:`~rankedu_lab.runs.sweep` does those of a grid; return all of them, finished."""
     check_timeout(timeout)
     if scheduler is None and resources:
         raise ValueError(f"resources are of the workers of a scheduler, which is not given, got {dict(resources)}")
@@ -172,22 +167,30 @@ def run_all(
         raise ValueError(f"workers must be left out with a scheduler, whose workers are used, got {workers}")
     done = {run.folder: finished for run in planned if (finished := run.finished())}
     waiting = list({run.folder: run for run in planned if run.folder not in done}.values())
+    if not waiting:
+        return [done[run.folder] for run in planned]
+    from distributed import as_completed
+    from tqdm import tqdm
+
+    gpus = [] if scheduler else visible_gpus({str(run.parameters.get("device", "cpu")) for run in waiting})
+    how = {"pure": False, "retries": 1, "resources": dict(resources or {}) or None}
+    bar: dict[str, Any] = {"total": len(planned), "initial": len(done), "disable": None if progress else True}
     failures: list[str] = []
-    counts: dict[str, Any] = {"total": len(planned), "initial": len(planned) - len(waiting)}
+    waiting[0].runs.mkdir(parents=True, exist_ok=True)
     try:
-        if waiting:
-            waiting[0].runs.mkdir(parents=True, exist_ok=True)
-            with (
-                _client(waiting, scheduler, workers, resources or {}) as client,
-                tqdm(desc="sweep", unit="run", **counts, disable=None if progress else True) as bar,
-            ):
-                for run, ended in _submit(client, waiting, preset, timeout, resources or {}):
-                    if isinstance(ended, Run):
-                        done[run.folder] = ended
-                    else:
-                        failures.append(ended)
-                        bar.set_postfix({"failed": len(failures)})
-                    bar.update()
+        with _connect(scheduler, resources or {}) if scheduler else _local(len(waiting), workers, gpus) as client:
+            futures = {client.submit(do_run, run, preset, timeout, gpus, **how): run for run in waiting}
+            for future in tqdm(as_completed(list(futures)), "sweep", unit="run", **bar):
+                run = futures[future]
+                if future.status == "finished":
+                    done[run.folder] = future.result()
+                elif future.status == "error":
+                    error = future.exception()
+                    kind = "" if isinstance(error, LabError) else f"{type(error).__name__}: "
+                    failures.append(f"{run.folder.name}  {kind}{error}")
+                else:
+                    message = "start it and the sweep again: what is finished is kept"
+                    raise ConnectionError(f"the scheduler has gone ({message})")
     except KeyboardInterrupt:
         count = sum(run.finished() is not None for run in planned)
         raise KeyboardInterrupt(
@@ -199,55 +202,24 @@ def run_all(
     return [done[run.folder] for run in planned]
 
 
-def _submit(
-    client: Any, runs: list[Run], preset: str | None, timeout: float, resources: Mapping[str, float]
-) -> Iterator[tuple[Run, Run | str]]:
-    """Submit the runs; yield each that has ended with the finished run, or with why it failed."""
-    from distributed import as_completed
-
-    how = {"pure": False, "retries": 1, "resources": dict(resources) or None}
-    futures = {client.submit(do_run, run, preset, timeout, **how): run for run in runs}
-    try:
-        for future in as_completed(list(futures)):
-            if future.status not in ("finished", "error"):
-                raise ConnectionError("the scheduler has gone (start it and the sweep again: what is finished is kept)")
-            run, error = futures[future], future.exception()
-            kind = "" if isinstance(error, LabError) else f"{type(error).__name__}: "
-            yield run, f"{run.folder.name}  {kind}{error}" if error else future.result()
-    finally:  # after Ctrl-C: what has not begun does not begin
-        client.cancel(list(futures))
-
-
-def do_run(run: Run, preset: str | None, timeout: float) -> Run:
-    """Do a planned run, on a Dask worker."""
+def do_run(run: Run, preset: str | None, timeout: float, gpus: Sequence[str] = ()) -> Run:
+    """Do a planned run, on a Dask worker; a worker of this machine takes its own of the GPUs."""
     for path in (run.source, run.runs):
         if not path.exists():
             raise FileNotFoundError(f"this worker has no {path}: it must be on a file system that all share")
     if fingerprint(run.source, run.parameters) != run.folder.name:
         raise ValueError(f"lab {run.lab!r} has changed since the sweep began (start the sweep again)")
+    if gpus:
+        from distributed import get_worker
+
+        os.environ["CUDA_VISIBLE_DEVICES"] = gpus[int(get_worker().name) % len(gpus)]
     return execute(run, preset, timeout, attempts=1)  # Dask makes the second attempt
 
 
 # --- The workers ------------------------------------------------------------------------------------------------------
 
 
-def local_environments(runs: Sequence[Run], workers: int | None = None) -> list[dict[str, str]]:
-    """Return the environment variables of each worker of this machine: its GPU (one each) and its share of the cores.
-
-    By default there is one worker per GPU if the runs may use one, else one per core; there are no more than runs.
-    """
-    from dask.system import CPU_COUNT
-
-    if workers is not None:
-        check_count(workers, "workers")
-    devices = _gpus({str(run.parameters.get("device", "cpu")) for run in runs})
-    count = min(workers or len(devices) or CPU_COUNT, len(runs))
-    threads = os.environ.get("OMP_NUM_THREADS") or str(max(1, CPU_COUNT // count))
-    gpus = [{"CUDA_VISIBLE_DEVICES": devices[worker % len(devices)]} if devices else {} for worker in range(count)]
-    return [{"OMP_NUM_THREADS": threads, **variables} for variables in gpus]
-
-
-def _gpus(wanted: set[str]) -> list[str]:
+def visible_gpus(wanted: set[str]) -> list[str]:
     """Return the names of the GPUs in CUDA_VISIBLE_DEVICES; none if no run wants one."""
     if wanted <= {"cpu"}:
         return []
@@ -266,56 +238,37 @@ def _gpus(wanted: set[str]) -> list[str]:
 
 
 @contextmanager
-def _client(
-    runs: list[Run], scheduler: str | None, workers: int | None, resources: Mapping[str, float]
-) -> Iterator[Any]:
-    """Connect to a scheduler, or start one process of this machine for each environment; they end with the block."""
-    distributed = needed("distributed", "sweeps run on Dask")
-    if scheduler is not None:
-        _greet(scheduler)
-        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # our own messages say what went wrong
-        with distributed.Client(scheduler, timeout=ANSWER) as client:
-            offers = [worker.get("resources", {}) for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
-            if not any(all(offer.get(name, 0) >= least for name, least in resources.items()) for offer in offers):
-                warnings.warn(f"{scheduler} has no worker with {resources} yet; the runs wait for one", stacklevel=1)
-            yield client
-        return
+def _local(runs: int, workers: int | None, gpus: Sequence[str]) -> Iterator[Any]:
+    """Start processes of this machine, by default one per GPU, or else per core, and no more than runs."""
     import dask
+    from dask.system import CPU_COUNT
 
-    private = {"dashboard": False, "dashboard_address": "127.0.0.1:0", "host": "127.0.0.1", "protocol": "tcp://"}
-    worker = {**private, "nthreads": 1, "memory_limit": None, "silence_logs": logging.CRITICAL}
-    environments = enumerate(local_environments(runs, workers))
-    nannies = {n: {"cls": distributed.Nanny, "options": {**worker, "env": env}} for n, env in environments}
-    of_scheduler = {"cls": distributed.Scheduler, "options": private}
-    settings = {"distributed.worker.profile.enabled": False, "distributed.scheduler.allowed-failures": 1}
+    distributed = needed("distributed", "sweeps run on Dask")
+    if workers is not None:
+        check_count(workers, "workers")
+    count = min(workers or len(gpus) or CPU_COUNT, runs)
+    threads = os.environ.get("OMP_NUM_THREADS") or str(max(1, CPU_COUNT // count))
+    private = {"dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0"}
+    each = {"threads_per_worker": 1, "memory_limit": None, "env": {"OMP_NUM_THREADS": threads}}
     with (
-        dask.config.set(settings),
-        distributed.SpecCluster(nannies, of_scheduler, silence_logs=logging.CRITICAL) as cluster,
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        distributed.LocalCluster(count, **each, **private, silence_logs=logging.CRITICAL) as cluster,
         distributed.Client(cluster) as client,
     ):
-        try:
-            yield client
-        except BaseException:  # Ctrl-C: the workers end, and then their kernels
-            with _no_kernel_left():
-                cluster.close()
-            raise
+        yield client
 
 
 @contextmanager
-def _no_kernel_left() -> Iterator[None]:
-    """End the kernels below this process with the block, because they would write to the next run's folder."""
-    import psutil
-
-    kernels = []
-    for process in psutil.Process().children(recursive=True):
-        with suppress(psutil.Error):  # it has gone
-            if "ipykernel_launcher" in process.cmdline():
-                kernels.append(process)
-    yield
-    for kernel in kernels:
-        with suppress(psutil.NoSuchProcess):
-            kernel.kill()
-    psutil.wait_procs(kernels, timeout=5)
+def _connect(scheduler: str, resources: Mapping[str, float]) -> Iterator[Any]:
+    """Connect to a scheduler; ConnectionError if none answers."""
+    distributed = needed("distributed", "sweeps run on Dask")
+    _greet(scheduler)
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)  # our own messages say what went wrong
+    with distributed.Client(scheduler, timeout=ANSWER) as client:
+        offers = [worker.get("resources", {}) for worker in client.scheduler_info(n_workers=-1)["workers"].values()]
+        if not any(all(offer.get(name, 0) >= least for name, least in resources.items()) for offer in offers):
+            warnings.warn(f"{scheduler} has no worker with {resources} yet; the runs wait for one", stacklevel=1)
+        yield client
 
 
 def _greet(scheduler: str) -> None:

@@ -2,11 +2,11 @@
 
 import itertools
 import json
-import math
 import re
 from functools import cache
 from typing import NamedTuple
 
+import pandas as pd
 import pytest
 import yaml
 from bs4 import BeautifulSoup
@@ -18,12 +18,12 @@ from rankedu_book.ch14_happier.study import arms, recorded
 from rankedu_lab import claims
 from rankedu_lab.experiments.speed import tables as speed
 from rankedu_lab.methods import METHODS
-from rankedu_lab.runs import Row, Value, collect_runs, plan_sweep, summarise
-from rankedu_lab.runs.records import chosen
-from rankedu_lab.runs.tables import best, value_of
+from rankedu_lab.runs import plan_sweep
+from rankedu_lab.runs.tables import best, find_runs, metrics_of, summarise, text_of
 
 BOOK = pairs.ROOT / "book"
-RECORDS = collect_runs(pairs.ROOT / "lab" / "records" / "results.jsonl")[0]
+TABLE = pairs.ROOT / "lab" / "records" / "results.jsonl"
+RECORDS = [*find_runs([TABLE])[0].itertuples()]
 GPU = json.loads((BOOK / "data" / "speed_gpu.json").read_text(encoding="utf-8"))["rows"]
 MEASURES = ("H-AP", "AP of characters", "R@1 of characters", "AP of scripts")
 
@@ -41,11 +41,12 @@ def rows(name: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split(" | ")] for line in re.findall(r"^\| (.*) \|$", frozen(name), re.M)]
 
 
-def runs(lab: str, preset: str, named: str = "") -> Row:
+@cache
+def runs(lab: str, preset: str, named: str = "") -> pd.DataFrame:
     """The runs of one setting, such as "loss=rambo_log margin=0.02", which differ in nothing but their seed."""
-    wanted = dict(one.split("=") for one in named.split())
-    [found] = summarise(chosen([one for one in RECORDS if (one.lab, one.preset) == (lab, preset)], wanted))
-    assert len(found.records) == 3
+    found = find_runs([TABLE], lab, dict(one.split("=") for one in named.split()))[0]
+    [(_, found)] = summarise(found[found["preset"] == preset])
+    assert len(found) == 3
     return found
 
 
@@ -55,7 +56,7 @@ class Column(NamedTuple):
     group: str
     heading: str
     cells: list[Tag]
-    values: list[Value | str]
+    values: list[pd.Series | str]
 
 
 @cache
@@ -67,17 +68,17 @@ def columns(name: str) -> list[Column]:
     groups = [group.get_text() for group in groups for _ in range(int(group["colspan"]))]
     lines = table.select("tbody tr")
 
-    def value(row: int, place: int) -> Value | str:
+    def value(row: int, place: int) -> pd.Series | str:
         line, head = lines[row], heads[place]
         if groups[place].endswith(", printed"):
             number = printed[row]["values"][place] if row < len(printed) else None
-            return "–" if number is None else Value(number / 100, math.nan, 1)
+            return "–" if number is None else pd.Series([number / 100])
         if "data-runs" not in line.attrs:
             return "–"
         if "data-metric" not in head.attrs:
             return "not run"
         named = f"{line['data-runs']} {head.get('data-runs', '')}"
-        return runs(table["data-lab"], table["data-preset"], named).value(head["data-metric"])
+        return metrics_of(runs(table["data-lab"], table["data-preset"], named))[head["data-metric"]]
 
     return [
         Column(
@@ -98,11 +99,11 @@ def test_every_number_of_a_table_is_printed_or_that_of_its_runs(name):
             if isinstance(value, str):
                 assert shown == value
             elif column.group.endswith(", printed"):
-                assert float(shown) == pytest.approx(100 * value.mean, abs=1e-9)
+                assert float(shown) == pytest.approx(100 * value.mean(), abs=1e-9)
             else:
-                assert shown == value.text(100, 1)
+                assert shown == text_of(value, 100, 1)
         bold = {row for row, cell in enumerate(column.cells) if cell.strong}
-        assert bold == best([None if isinstance(one, str) else one for one in column.values]), column.heading
+        assert bold == best([[] if isinstance(one, str) else one for one in column.values]), column.heading
 
 
 @EACH
@@ -115,7 +116,7 @@ def test_the_orders_of_the_paper_and_of_our_runs_agree_as_the_text_says(name):
             r"(.+) on (.+) against (.+), (\S+) \((\d+) methods\)", part
         ).groups()
         both = zip(of[f"{data}, printed", heading], ours[measured], strict=True)
-        means = [(one.mean, other.mean) for one, other in both if not isinstance(one, str) and other != "–"]
+        means = [(one.mean(), other.mean()) for one, other in both if not isinstance(one, str) and len(other) > 1]
         assert len(means) == int(count)
         assert f"{spearmanr(means).statistic:.2f}".replace("-", "−") == rho, part
 
@@ -131,18 +132,18 @@ def test_a_lab_takes_every_command_and_makes_as_many_runs_as_the_page_says():
 
 
 def test_the_other_tables_of_trainings_are_those_of_their_records():
-    found = runs("minibatch_statistics", "glyphs_minibatch_cpu")
+    found = metrics_of(runs("minibatch_statistics", "glyphs_minibatch_cpu"))
     _, _, *batches, whole = rows("mini_batches")
     for size, *cells in batches:
         names = ("mAP of batches of", "R@1 of batches of", "P of batches of", "P of a run with batches of")
-        assert cells == [found.value(f"{name} {size}").text(100, 1) for name in names]
-    assert whole[1:3] == [found.value(name).text(100, 1) for name in ("mAP", "R@1")]
-    found, cells = runs("retrieval", "glyphs_cpu"), rows("longer")[-1]
-    percent = {place: found.value(name).text(100, 1) for place, name in ((2, "R@1"), (3, "mAP@R"), (5, "loss share"))}
-    assert {place: cells[place] for place in percent} == percent and cells[4] == found.value("seconds").text(digits=0)
+        assert cells == [text_of(found[f"{name} {size}"], 100, 1) for name in names]
+    assert whole[1:3] == [text_of(found[name], 100, 1) for name in ("mAP", "R@1")]
+    found, cells = metrics_of(runs("retrieval", "glyphs_cpu")), rows("longer")[-1]
+    percent = {place: text_of(found[name], 100, 1) for place, name in ((2, "R@1"), (3, "mAP@R"), (5, "loss share"))}
+    assert {place: cells[place] for place in percent} == percent and cells[4] == text_of(found["seconds"], digits=0)
     settings = [(f"{symbol} = {value:g}", recorded()[arm]) for symbol in "αλ" for value, arm in arms(symbol).items()]
     for line, (setting, found) in zip(rows("happier_fig_4")[1:], settings, strict=True):
-        values = [value_of(float(one[name]) for one in found).text(100, 1) for name in MEASURES]
+        values = [text_of([float(one[name]) for one in found], 100, 1) for name in MEASURES]
         assert line == [setting, str(len(found)), *values]
 
 
@@ -150,10 +151,10 @@ def test_mistakes_are_counted_by_what_they_share_with_the_query():
     losses = {METHODS[loss].title: f"loss={loss}" for loss in METHODS} | {"nothing": "loss=contrastive steps=0"}
     places = ("characters", "base letters", "scripts")
     for title, _, *cells in rows("mistakes")[1:]:
-        found = runs("hierarchical_retrieval", "glyphs_happier_short", losses[title]).records
-        right = [[0.0, *(one.metrics[f"R@1 of {place}"] for place in places), 1.0] for one in found]
+        found = runs("hierarchical_retrieval", "glyphs_happier_short", losses[title])
+        right = [[0.0, *(one[f"R@1 of {place}"] for place in places), 1.0] for one in found["metrics"]]
         shares = zip(*([far - near for near, far in itertools.pairwise(one)] for one in right), strict=True)
-        assert cells == [value_of(share).text(100, 1) for share in shares], title
+        assert cells == [text_of(share, 100, 1) for share in shares], title
 
 
 @pytest.mark.parametrize("name", ["effects", "effects_trained"])
@@ -161,7 +162,7 @@ def test_margin_and_memory_are_those_of_their_runs(name):
     found = json.loads((BOOK / "data" / f"{name}.json").read_text(encoding="utf-8"))
     for margin, memory, number, *cells, _ in rows(name)[1:]:
         of = [one for one in found if (one["margin"], one["memory"]) == (float(margin), int(memory))]
-        assert number == str(len(of)) and cells == [value_of(one[m] for one in of).text() for m in ("R@1", "mAP")]
+        assert number == str(len(of)) and cells == [text_of(one[m] for one in of) for m in ("R@1", "mAP")]
 
 
 def test_the_tables_of_speed_have_the_times_of_their_records():

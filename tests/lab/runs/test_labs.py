@@ -129,7 +129,9 @@ def test_bad_input_is_named_and_nothing_is_kept(refused, tmp_path, monkeypatch):
 
     refused(
         [
-            row(retrieval, r"parameter 'marginn' is unknown \(did you mean 'margin'\?\)", marginn=0.1),
+            row(
+                retrieval, r"parameter 'marginn' is unknown to lab 'retrieval' \(did you mean 'margin'\?\)", marginn=0.1
+            ),
             row(retrieval, r"loss 'rambo_lok' is unknown \(did you mean 'rambo_log'", loss="rambo_lok"),
             row(retrieval, r"dataset 'glyph' is unknown .*'glyphs'\?\); there are: glyphs, cub", dataset="glyph"),
             row(retrieval, "settings of 'rambo_log' must be among margin, lam, mem.*, got 'bins'", settings="bins=3"),

@@ -1,7 +1,5 @@
 """The labs of the retrieval experiments: what is measured and noted, and what they leave for their judges."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 
@@ -12,7 +10,6 @@ from rankedu_lab.experiments._experiment import chosen_settings
 from rankedu_lab.experiments.minibatch_statistics import batch_metrics
 from rankedu_lab.experiments.retrieval_data import Data
 from rankedu_lab.methods import METHODS, make_loss, parse_settings
-from rankedu_lab.runs import Record, keep_runs, tabulate
 
 PATHS = torch.tensor([[i // 8, 10 + i // 4, 100 + 2 * (i // 2)] for i in range(16)])  # ids with gaps
 SMALL = {"steps": 6, "batch_size": 16, "dim": 8}
@@ -97,16 +94,3 @@ def test_every_method_gives_a_gradient_whatever_the_class_ids(refused):
     refused([(lambda: make_loss("sum_smooth_ap", dim=4), ValueError, paths)])
     refused([(lambda: make_loss("happier", dim=4), ValueError, "n_classes must be given")])
     refused([(lambda: known(torch.randn(2, 5), torch.tensor([100, 7])), ValueError, strange)])
-
-
-ABOUT = {"preset": None, "seconds": 1.0, "machine": {}, "versions": {}, "git": None, "started": "1"}
-RECORD = Record("lab", "a", parameters={"salt": "x"}, metrics={"R@1": 0.5}, **ABOUT, evidence={"code": "1"})
-
-
-def test_a_table_of_runs_of_several_versions_of_the_code_says_so(tmp_path):
-    other = replace(RECORD, run="b", parameters={"salt": "y"}, evidence={"code": "2"})
-    keep_runs([RECORD, other], tmp_path / "kept.jsonl")
-    [warning] = tabulate([tmp_path / "kept.jsonl"]).skipped
-    assert warning == "nothing of lab, but its runs were made by 2 versions of the code"
-    keep_runs([replace(other, evidence={"code": "1"})], tmp_path / "kept.jsonl")
-    assert tabulate([tmp_path / "kept.jsonl"]).skipped == []

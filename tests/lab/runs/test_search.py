@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
+from optuna.distributions import FloatDistribution
 from typer.testing import CliRunner
 
 from rankedu.cli import app
@@ -15,9 +16,9 @@ from rankedu_lab.methods import METHODS, find_method
 from rankedu_lab.methods.space import as_parameters, space_of
 from rankedu_lab.runs import SweepError
 from rankedu_lab.runs import search as searches
-from rankedu_lab.runs.search import Between, search
+from rankedu_lab.runs.search import search
 
-SPACE = {"lr": Between(1e-3, 1e-1, log=True)}
+SPACE = {"lr": FloatDistribution(1e-3, 1e-1, log=True)}
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_the_same_call_continues_and_more_trials_are_added(where, done):
     assert try_out(where, trials=6) == more == try_out(where, trials=3)
     assert [len(asked) for asked, _ in done] == [3, 3, 0, 0], "what is finished, or failed, is not tried again"
     [kept] = (where["runs"] / "searches").iterdir()
-    other = try_out(where, {"lr": Between(1e-3, 2e-1, log=True)}, trials=2)
+    other = try_out(where, {"lr": FloatDistribution(1e-3, 2e-1, log=True)}, trials=2)
     assert other[0][0] != few[0][0]
     assert len([*kept.parent.iterdir()]) == 2, "another space is another search"
 
@@ -87,7 +88,7 @@ def test_nothing_but_the_validation_split_chooses_and_bad_input_is_named(where, 
         refused([(lambda split=split: try_out(where, parameters={"test_split": split}), ValueError, message)])
     assert not done and not where["runs"].exists()
     unknown = r"metric 'scor' is unknown \(did you mean 'score'\?\); there are: score"
-    narrow, failing = {"lr": Between(0.001, 0.01)}, {"lr": Between(0.06, 0.1)}
+    narrow, failing = {"lr": FloatDistribution(0.001, 0.01)}, {"lr": FloatDistribution(0.06, 0.1)}
     rows = (
         (lambda: try_out(where, trials=0), "trials must be >= 1, got 0"),
         (lambda: try_out(where, narrow, trials=2, metric="scor"), unknown),
@@ -106,7 +107,7 @@ def test_every_method_has_a_space_of_settings_that_it_has():
         assert all(space[s].low <= value <= space[s].high for s, value in published.items()), name
         for lab, end in product((retrieval, hierarchical_retrieval), ("low", "high")):
             defaults = lab.DEFAULTS | {"loss": name}
-            point = {setting: int(b.low) if b.whole else getattr(b, end) for setting, b in space.items()}
+            point = {setting: getattr(b, end) for setting, b in space.items()}
             parameters = defaults | as_parameters(point, defaults)
             settings, notes = chosen_settings(parameters)
             find_method(name).check(settings)

@@ -6,9 +6,9 @@ import torch
 from rankedu_lab.experiments import speed
 from rankedu_lab.experiments.speed import contestants
 from rankedu_lab.experiments.speed.contestants import OURS, PML, VALUE, WRITTEN, on_batch, on_list
-from rankedu_lab.experiments.speed.tables import compare, metrics_of, ratio_table, rows_of
+from rankedu_lab.experiments.speed.tables import metrics_of, ratios, rows_of
 from rankedu_lab.experiments.speed.timing import Limits, race
-from rankedu_lab.runs.records import flatten
+from rankedu_lab.runs.results import flatten
 
 SMALL = {"lengths": [200, 2000], "batch": 16, "batch_sizes": [16, 32], "dim": 8, "seconds": 0.001}
 
@@ -68,11 +68,12 @@ def test_ratios_are_to_the_same_work_and_to_the_limits_alone_and_a_record_gives_
         row(who="untried", seconds=None),
         row(work="AP, value alone", seconds=1.0),
     ]
-    found = {(r["work"], r["against"]): (r["ratio"], r["verdict"]) for r in compare(rows)}
-    assert found.pop(("AP", "same")) == (pytest.approx(2 / 2.05), "level")
-    assert found == {("AP", "theirs"): (0.25, "ahead"), ("AP", "product"): (2.0, "behind")}
-    lines = ratio_table(compare(rows))
-    assert {"ours": "AP", "over": "product", "on": "cpu", "128": "2 behind"} in lines and len(lines) == 3
+    names = {"ours": "AP", "on": "cpu"}
+    assert ratios(rows, "batches") == [
+        names | {"over": "theirs", "128": "0.25"},
+        names | {"over": "product", "128": "2"},
+        names | {"over": "same", "128": "0.98"},
+    ]
     given_back = rows_of(flatten(metrics_of(rows[:2])))
     assert [{k: v for k, v in r.items() if k != "note"} for r in rows[:2]] == given_back
 
@@ -84,8 +85,8 @@ def test_the_quick_lab_runs(execute):
     rows = rows_of(flatten(found["metrics"]))
     assert {(r["device"], r["part"]) for r in rows} == {("cpu", part) for part in speed.PARTS}
     assert all(r["seconds"] > 0 for r in rows)
-    ratios = {(r["work"], r["against"]) for r in compare(rows)}
-    assert {("AP", "two np.argsort"), ("Smooth-AP", PML), ("RaMBO AP", "transcription")} < ratios
+    pairs = {(line["ours"], line["over"]) for part in speed.PARTS for line in ratios(rows, part)}
+    assert {("AP", "two np.argsort"), ("Smooth-AP", PML), ("RaMBO AP", "transcription")} < pairs
 
 
 def test_without_a_budget_everything_is_said_to_be_missing_and_what_cannot_be_measured_is_refused(refused):

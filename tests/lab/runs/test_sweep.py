@@ -8,8 +8,9 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -19,13 +20,13 @@ from typer.testing import CliRunner
 from rankedu.cli import app
 from rankedu_lab.runs import plan, plan_sweep, read_parameters, save_result, sweep, sweeps
 from rankedu_lab.runs.runner import lock_run
-from rankedu_lab.runs.sweeps import expand, local_environments, parse_grid, parse_resources
+from rankedu_lab.runs.sweeps import expand, parse_grid, parse_resources, visible_gpus
 
 run = CliRunner().invoke
 
 
 def test_points_of_a_grid_are_read_as_the_parameters_type_and_checked(where, refused, monkeypatch):
-    monkeypatch.setattr(sweeps, "_client", lambda *_: pytest.fail("a cluster was started"))
+    monkeypatch.setattr(sweeps, "_local", lambda *_: pytest.fail("a cluster was started"))
     declared = read_parameters(where["labs"] / "tiny.ipynb")
     found = parse_grid(["n=1, 2", "kinds=[a,b], [c],[]", "name=x,y=z w", "lr=1e-3"], declared, lab="tiny")
     assert found == {"n": [1, 2], "kinds": [["a", "b"], ["c"], []], "name": ["x", "y=z w"], "lr": [0.001]}
@@ -84,7 +85,8 @@ def test_a_sweep_that_is_stopped_goes_on_and_leaves_no_kernel(where, tmp_path, m
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt, match="stopped with 1 of 2 runs done"):
         sweep("tiny", **point, **where, timeout=60)
-    assert second.state() == "interrupted" and not at_work_in(second.folder)
+    until("its kernel has ended", lambda: not at_work_in(second.folder))
+    assert second.state() == "interrupted"
 
     gate.touch()
     last, none = (run(app, command) for _ in range(2))
@@ -156,7 +158,7 @@ def test_seeds_are_three_unless_they_are_named(where):
 
 
 def test_a_dry_run_tells_how_far_each_run_is(where, monkeypatch):
-    monkeypatch.setattr(sweeps, "_client", lambda *_: pytest.fail("a cluster was started"))
+    monkeypatch.setattr(sweeps, "_local", lambda *_: pytest.fail("a cluster was started"))
     planned = plan_sweep("tiny", {"n": [1, 2, 3, 4, 5]}, seeds=1, **where)
     for entry, status in zip(planned[1:], ["running", "running", "timed out", "completed"], strict=True):
         entry.folder.mkdir(parents=True)
@@ -171,20 +173,32 @@ def test_a_dry_run_tells_how_far_each_run_is(where, monkeypatch):
 
 
 def test_each_worker_has_a_gpu_or_its_share_of_the_cores(where, monkeypatch, refused):
-    planned = plan_sweep("tiny", {"n": [1, 2]}, seeds=2, parameters={"device": "auto"}, **where)
-    asking = plan_sweep("tiny", parameters={"device": "cuda"}, **where)
+    planned = plan_sweep("tiny", {"n": [1, 2]}, seeds=1, parameters={"device": "auto"}, **where)
+    started, seen = [], []
+    where["runs"].mkdir()
+
+    class Cluster(nullcontext):
+        def __init__(self, workers, **options):
+            super().__init__()
+            started.append((workers, options["env"]["OMP_NUM_THREADS"]))
+
+    monkeypatch.setattr("distributed.LocalCluster", Cluster)
+    monkeypatch.setattr("distributed.Client", lambda cluster: nullcontext())
     monkeypatch.setattr("dask.system.CPU_COUNT", 8)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    for runs, workers, gpus in ((12, None, []), (3, None, []), (12, None, ["0", "4"]), (12, 3, ["0"])):
+        with sweeps._local(runs, workers, gpus):
+            pass
+    assert started == [(8, "1"), (3, "2"), (2, "4"), (3, "2")], "no more workers than runs"
     monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
-    asked = (("", None, "0 1"), ("4,MIG-a,6", None, "4 MIG-a"), ("", 3, "0 1 0"), ("4,5", 1, "4"))
-    for visible, workers, expected in asked:
+    for visible, expected in (("", ["0", "1"]), ("4,MIG-a,6", ["4", "MIG-a"])):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-        found = local_environments(planned, workers)
-        assert [own["CUDA_VISIBLE_DEVICES"] for own in found] == expected.split(), (visible, workers)
-        assert {own["OMP_NUM_THREADS"] for own in found} == {str(8 // len(found))}
+        assert visible_gpus({"auto", "cpu"}) == expected and visible_gpus({"cpu"}) == []
+    monkeypatch.setattr(sweeps, "execute", lambda *_, **__: seen.append(os.environ["CUDA_VISIBLE_DEVICES"]))
+    for name in range(3):
+        monkeypatch.setattr("distributed.get_worker", lambda name=name: SimpleNamespace(name=name))
+        sweeps.do_run(planned[0], None, 60, ["4", "MIG-a"])
+    assert seen == ["4", "MIG-a", "4"]
     monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
-    assert local_environments(planned) == [{"OMP_NUM_THREADS": "2"}] * 4, "no more workers than runs"
-    assert local_environments(planned, 3) == [{"OMP_NUM_THREADS": "2"}] * 3
-    monkeypatch.setenv("OMP_NUM_THREADS", "5")
-    assert local_environments(planned, 1) == [{"OMP_NUM_THREADS": "5"}]
-    refused([(lambda: local_environments(asking), ValueError, "device must be available, got 'cuda'")])
+    refused([(lambda: visible_gpus({"cuda"}), ValueError, "device must be available, got 'cuda'")])
+    refused([(lambda: visible_gpus({"cuda:1"}), ValueError, "device must be 'cuda' or 'auto' in a sweep")])

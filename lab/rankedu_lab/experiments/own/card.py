@@ -1,69 +1,20 @@
-"""The model card of a trained network: its data and settings, its metrics, and code that loads it."""
+"""The model card of a trained network: its data, its settings and its metrics. The page `your-files` explains them."""
 
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from rankedu_lab.experiments.own.evaluation import COMPONENTS, chance
+from rankedu_lab.experiments.own.evaluation import chance
 from rankedu_lab.experiments.own.reading import OwnPictures, Read
-
-CARD = """# {name}: model card
-
-| | |
-|---|---|
-{about}
-
-## What it reaches
-
-{table}
-
-Each of the {n:,} test pictures is a query and ranks all others by cosine; R@1 of a random order is {chance:.3f}. R@1 \
-says how often the first result is of the query's class; mAP@R and mAP are means over the queries. "pixels" and "grey \
-pixels, PCA" ({components} principal components of the training pictures, each picture less its mean) need no network.
-
-In brackets are 95 % intervals, by Wilson's formula with the variance of a bootstrap over the {classes} test classes \
-with all their queries, the gallery as it is. The last line compares query by query. Intervals show how much the \
-numbers vary with the classes, and not how much they vary with the first weights (`--seed`). Nothing was chosen by the \
-test: the network is that of the last step.
-
-![ten best and ten worst queries](queries.png)
-{notes}
-## Load it
-
-```python
-from pathlib import Path
-
-import torch
-from rankedu_lab.experiments.own import load_picture
-from rankedu_lab.models import build
-
-folder = Path({folder!r})  # of this card
-net = build({model!r}, dim={dim}, in_channels=3, weights=folder / "model.pt").eval()
-picture = load_picture({file!r}, size={size}{more})
-with torch.no_grad():
-    embedding = net(picture[None])  # (1, {dim}), of length 1
-```
-
-`embeddings.npy` and `labels.csv` are those of the test: `rankedu evaluate embeddings.npy labels.csv`. \
-`queries.csv` has each query's numbers, `log.csv` the loss and the metrics by step, `run.json` all settings.
-"""
 
 
 def card(
-    data: Read,
-    test: OwnPictures,
-    chosen: Mapping[str, Any],
-    net: Any,
-    rows: Sequence[Sequence[str]],
-    notes: Sequence[str],
-    folder: Path,
-    command: str,
+    data: Read, test: OwnPictures, chosen: Mapping[str, Any], net: Any, rows: Sequence[Sequence[str]], command: str
 ) -> str:
-    """Write the card; ``chosen`` has all settings, ``rows`` are the table, ``folder`` is where the card goes."""
+    """Write the card without its notes; ``chosen`` has all settings, and ``rows`` are the table of the metrics."""
     source = data.source.resolve()
     versions = ", ".join(f"{name} {version(name)}" for name in ("rankedu", "torch", "numpy", "pillow"))
     about = {
@@ -78,17 +29,13 @@ def card(
         "command": f"`{command}`",
         "versions": f"{versions}, Python {platform.python_version()}",
     }
-    return CARD.format(
-        **chosen,
-        name=source.name if source.is_dir() else source.stem,
-        about="\n".join("| {} | {} |".format(name, text.replace("|", "\\|")) for name, text in about.items()),
-        table="\n".join(f"| {' | '.join(cells)} |" for cells in (rows[0], ["---"] * len(rows[0]), *rows[1:])),
-        n=len(test),
-        chance=chance(test.labels),
-        components=COMPONENTS,
-        classes=len(test.labels[:, -1].unique()),
-        notes="".join(["\n## Notes\n\n", *(f"* {note}\n" for note in notes)] if notes else []),
-        folder=str(folder.resolve()),
-        file=str(data.folder.resolve() / test.rows[0].file),
-        more=", as_stored=True" * data.as_stored,
+    described = "".join("| {} | {} |\n".format(name, text.replace("|", "\\|")) for name, text in about.items())
+    measured = [rows[0], ["---"] * len(rows[0]), *rows[1:]]
+    reached = "".join(f"| {' | '.join(cells)} |\n" for cells in measured)
+    return (
+        f"# {source.name if source.is_dir() else source.stem}: model card\n\n| | |\n|---|---|\n{described}\n"
+        f"## What it reaches\n\n{reached}\n"
+        f"Each of the {len(test):,} test pictures is a query and ranks all others. R@1 of a random order is "
+        f"{chance(test.labels):.3f}. In brackets are 95 % intervals for other test classes.\n\n"
+        "![ten best and ten worst queries](queries.png)\n"
     )

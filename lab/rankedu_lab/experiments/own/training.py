@@ -181,9 +181,9 @@ def train(
     rows = table(values, test.labels[:, -1])
     _write(folder, data, test, made["trained"], values["trained"])
     write_packed(folder / "model.pt", lambda file: torch.save(net.cpu().state_dict(), file))
-    text = card(data, test, chosen, net, rows, notes, folder, command)
+    said = "".join(["\n## Notes\n\n", *(f"* {note}\n" for note in notes)] if notes else [])
     with written(folder / "card.md") as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(card(data, test, chosen, net, rows, command) + said, encoding="utf-8")
     os.replace(folder / "state" / "log.csv", folder / "log.csv")
     shutil.rmtree(folder / "state")
     return rows

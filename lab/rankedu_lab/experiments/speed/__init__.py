@@ -93,9 +93,8 @@ class Speed:
         ]
 
     def ratios(self, part: str) -> str:
-        """Write our time over the others' times, with verdicts, and how many there are of each."""
-        found = [row for row in tables.compare(self.rows) if row["part"] == part]
-        return f"{table(tables.ratio_table(found))}\n\n{tables.counts(found)}" if found else "not measured"
+        """Write our time over the others' times."""
+        return table(tables.ratios(self.rows, part))
 
     def table(self, part: str, device: str) -> list[dict[str, str]]:
         """Lay out the seconds: a line for each contestant, a column for each size."""

@@ -1,4 +1,4 @@
-"""What the lab `speed` found, as rows, as the nested metrics of a record, as tables, and as ratios with a verdict."""
+"""What the lab `speed` found, as rows, as the nested metrics of a record, as tables, and as ratios."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,8 +9,6 @@ from rankedu_lab.experiments.speed.published import PRINTED_MS
 Row = dict[str, Any]
 #: Keys of a row that say what it is; all others are what was found.
 NAMES = ("device", "part", "work", "contender", "size")
-#: Two times are level if neither is more than so much longer: runs differ by that much.
-LEVEL = 1.05
 
 
 def metrics_of(rows: Iterable[Row]) -> dict[str, Any]:
@@ -36,28 +34,20 @@ def rows_of(metrics: Mapping[str, Any]) -> list[Row]:
     return list(rows.values())
 
 
-def compare(rows: Iterable[Row]) -> list[Row]:
-    """Divide our times by those of all other contestants at the same size, and by the bounds."""
-    found = []
+def ratios(rows: Iterable[Row], part: str) -> list[dict[str, str]]:
+    """Divide our times by those of all other contestants at the same size, and by the limits.
+
+    A line for each of ours and each other, a column for each size.
+    """
+    cells = []
     for ours, other in itertools.permutations([row for row in rows if row.get("seconds") is not None], 2):
-        names = {name: ours[name] for name in ("device", "part", "size")}
+        place = {"device": ours["device"], "part": part, "size": ours["size"]}
         limit = other["work"] == "limit" and "value alone" not in ours["work"]  # a value alone needs no gradient
-        alike = names.items() <= other.items() and (limit or other["work"] == ours["work"])
+        alike = ours["part"] == part and place.items() <= other.items() and (limit or other["work"] == ours["work"])
         if alike and ours["contender"] == "ours":
             ratio = ours["seconds"] / other["seconds"]
-            verdict = "ahead" if ratio < 1 / LEVEL else "behind" if ratio > LEVEL else "level"
-            against = {"work": ours["work"], "against": other["contender"], "limit": limit}
-            found.append({**names, **against, "ratio": ratio, "verdict": verdict})
-    return found
-
-
-def ratio_table(ratios: Sequence[Row]) -> list[dict[str, str]]:
-    """Lay out ratios with their verdicts: a line for each of ours and each other, a column for each size."""
-    cells = []
-    for row in ratios:
-        names = {"ours": row["work"], "over": row["against"], "on": row["device"]}
-        ratio = f"{row['ratio']:.2g}" if row["ratio"] < 10 else f"{row['ratio']:.0f}"
-        cells.append((names, row["size"], f"{ratio} {row['verdict']}"))
+            names = {"ours": ours["work"], "over": other["contender"], "on": ours["device"]}
+            cells.append((names, ours["size"], f"{ratio:.2g}" if ratio < 10 else f"{ratio:.0f}"))
     return _by_size(cells)
 
 
@@ -68,20 +58,6 @@ def _by_size(cells: Sequence[tuple[dict[str, str], int, str]]) -> list[dict[str,
     for names, size, text in cells:
         lines.setdefault(tuple(names.values()), names | dict.fromkeys(heads.values(), "–"))[heads[size]] = text
     return list(lines.values())
-
-
-def counts(ratios: Sequence[Row]) -> str:
-    """Count the ratios in which we are ahead, level and behind: of rivals, and of what bounds us.
-
-    >>> counts([{"verdict": "ahead", "limit": False}, {"verdict": "behind", "limit": True}])
-    'Ratios to rivals: 1 ahead. Ratios to a limit: 1 behind.'
-    """
-    sentences = []
-    for limit, others in ((False, "rivals"), (True, "a limit")):
-        verdicts = [row["verdict"] for row in ratios if row["limit"] is limit]
-        found = [f"{verdicts.count(word)} {word}" for word in ("ahead", "level", "behind") if word in verdicts]
-        sentences += [f"Ratios to {others}: {', '.join(found)}."] if found else []
-    return " ".join(sentences)
 
 
 def pivot(rows: Iterable[Row], part: str, device: str) -> list[dict[str, str]]:

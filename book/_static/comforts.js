@@ -14,6 +14,17 @@
     document.querySelectorAll(wide).forEach((element) => sizes.observe(element));
   });
 
+  // On a phone each row of a table of words is a card (look.css), whose parts have the names of the columns.
+  for (const table of document.querySelectorAll(".bd-article table:not(.cards, .sentences):has(thead tr:only-child)")) {
+    const heads = [...table.tHead.rows[0].cells], cells = [...table.tBodies[0].querySelectorAll("td")];
+    if (heads.length < 3 || heads.some((one) => one.colSpan > 1) || !cells.some((one) => one.textContent.length > 40)) continue;
+    table.classList.add("stacked");
+    cells.forEach((one) => { one.dataset.head = heads[one.cellIndex].textContent; });
+  }
+  if (matchMedia("(hover: none)").matches) {
+    for (const words of document.querySelectorAll(".play figcaption")) words.innerHTML = words.innerHTML.replace(/\bclick\b/gi, (one) => (one[0] === "C" ? "Tap" : "tap"));
+  }
+
   // Pictures below the window come once the page is at rest, because a browser may print without waiting for them.
   const fetchPictures = () => [...document.images].forEach((image) => (image.loading = "eager"));
   if (!navigator.connection?.saveData) window.addEventListener("load", () => setTimeout(fetchPictures, 1000));

@@ -76,24 +76,23 @@
   }
 
   /** What is known of a page or a section, in words. */
-  function marksOf(address, all, minutes) {
+  function marksOf(address, all) {
     const page = pages[address];
     const count = page?.predictions ? answered(address) : 0;
     return [
-      minutes && page ? `${page.minutes}\u00a0min` : "",
       count ? `${count} of ${page.predictions} predicted` : "",
       isRead(address, all) ? "read\u00a0\u2713" : "",
     ].filter(Boolean);
   }
 
   function showMarks() {
-    document.querySelectorAll(".path-mark").forEach((mark) => mark.remove()); // the minutes too, which were there first
+    document.querySelectorAll(".path-mark").forEach((mark) => mark.remove());
     const all = readSoFar();
     const show = (place, marks, before) =>
       marks.length && place.append(element("span", { className: "path-mark", textContent: before + marks.join(" \u00b7 ") }));
-    document.querySelectorAll(".bd-links li > a").forEach((one) => show(one, marksOf(addressOf(one), all, true), " "));
+    document.querySelectorAll(".bd-links li > a").forEach((one) => show(one, marksOf(addressOf(one), all), " "));
     document.querySelectorAll("details[id^=path-] ol a").forEach((one) =>
-      show(one.parentElement, marksOf(addressOf(one), all, false), " \u00b7 "));
+      show(one.parentElement, marksOf(addressOf(one), all), " \u00b7 "));
     const forget = document.querySelector(".path-forget");
     if (forget) forget.hidden = !all.size;
   }

@@ -92,6 +92,14 @@
   new IntersectionObserver(([top]) => document.body.classList.toggle("scrolled", !top.isIntersecting)).observe(
     document.querySelector(".sbt-scroll-pixel-helper"));
 
+  // On a phone the bar above the page makes room while one reads on, and comes back when one scrolls up.
+  let before = scrollY;
+  addEventListener("scroll", () => {
+    if (Math.abs(scrollY - before) < 12) return;
+    document.body.classList.toggle("reading-on", scrollY > before && scrollY > 200);
+    before = scrollY;
+  }, { passive: true });
+
   // Code can be copied; what a cell printed is not to be, and what becomes an editor has no button in it.
   for (const code of all("div:not(.output) > div.highlight > pre")) {
     if (code.closest("[data-exercise] .tag_exercise")) continue;

@@ -2,15 +2,15 @@
 
 Each icon becomes the lines of SVG that the theme's script of 1.6 MB would put in its place. One stylesheet and one
 script stand for those that all pages share, and what the theme brings that no page uses is left out. Pictures say how
-large they are, so that nothing jumps, and load when the reader comes near. The menu says how long a page takes. Long
-names get places where a line may break, and slips of Sphinx's markup are put right.
+large they are, so that nothing jumps, and load when the reader comes near. Long names get places where a line may
+break, and slips of Sphinx's markup are put right.
 """
 
 import io
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import Executor
 from functools import cache, partial
 from hashlib import sha256
@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 
 from PIL import Image, ImageChops, ImageStat
 
-from tools.site import play, reading, stylesheet
+from tools.site import play, stylesheet
 
 _ICON = re.compile(r'<(?:i|span) class="([^"]*\bfa-[^"]*)"([^>]*)></(?:i|span)>')
 _ICON_SCRIPT = re.compile(r"[^\n]*<script[^>]*/fontawesome\.js[^>]*></script>\n?")
@@ -61,13 +61,13 @@ ONLY_WITH = {
 }
 _STORED = re.compile(r"(_images|_static/figures)/([\w.-]+)\.png")
 _PICTURE = re.compile(r"<img\b[^>]*>")
-_MENU = re.compile(r'<nav class="bd-links.*?</nav>', re.DOTALL)
-_LINK = re.compile(r'(<a class="[^"]*" href="([^"#]*)#?">)(.*?)(?=</a>)', re.DOTALL)
 _ARGUMENTS = re.compile(r"<dl>\n(?:<dd>.*?</dd>\n)+</dl>", re.DOTALL)
 _PAGES_BELOW = re.compile(r'(<a class="[^"]*" href="[^"]*">([^<]+)</a><details[^>]*>)<summary>')
 #: A dotted name or a path, in code or in a cell of a table, in which a browser breaks no line by itself.
 _LONG = re.compile(r'(<span class="pre">|<td[^>]*>(?:<p>)?)([^<>\s\\]{16,})(?=</)')
 _JOINT = re.compile(r"::|[._/=,](?=\w)")
+#: A number and its unit stay in one line.
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|[KMG]B|ms|px)(?!\w))")
 #: Classes that say how an icon is shown, not which one it is.
 _LOOKS = {"fa-solid", "fa-regular", "fa-brands", "fa-lg", "fa-fw"}
 
@@ -79,7 +79,7 @@ def slim(html: Path, pool: Executor) -> None:
     pictures = [*(html / "_images").glob("*.png"), *(static / "figures").glob("*.png")]
     lighter = frozenset(pool.map(as_webp, sorted(pictures)))
     pages = [page for page in html.rglob("*.html") if not page.is_relative_to(static)]
-    about = {"root": html, "icons": script.read_text(encoding="utf-8"), "lighter": lighter, "minutes": reading.times()}
+    about = {"icons": script.read_text(encoding="utf-8"), "lighter": lighter}
     list(pool.map(partial(slim_page, **about), pages))
     unite(html, pages)
     idle = [path for path in html.rglob("*.js") if path.name in REPLACED]
@@ -148,20 +148,13 @@ def replaced(pattern: re.Pattern[str], page: Path, text: str, files: list[Path],
     return text
 
 
-def slim_page(page: Path, *, root: Path, icons: str, lighter: frozenset[str], minutes: Mapping[str, int]) -> None:
+def slim_page(page: Path, *, icons: str, lighter: frozenset[str]) -> None:
     """Take out of one page what no reader needs; ``lighter`` names the pictures that are WebP now."""
     text = _ICON_SCRIPT.sub("", page.read_text(encoding="utf-8"))
     text = _ICON.sub(lambda found: inline_icon(icons, found[1], found[2]), text)
     text = _STORED.sub(lambda found: f"{found[1]}/{found[2]}.webp" if found[2] in lighter else found[0], text)
     text = _LONG.sub(lambda found: found[1] + _JOINT.sub(r"\g<0><wbr>", found[2]), valid(text))
-
-    def timed(link: re.Match[str]) -> str:
-        """A link of the menu with the minutes that path.js would add to it, and so move what follows."""
-        to = (page.parent / link[2]).resolve() if link[2] else page.resolve()
-        time = minutes.get(to.relative_to(root.resolve()).as_posix()) if to.is_relative_to(root.resolve()) else None
-        return link[0] + (f' <span class="path-mark">{time}\u00a0min</span>' if time else "")
-
-    text = _MENU.sub(lambda menu: _LINK.sub(timed, menu[0]), text)
+    text = _UNIT.sub("\u00a0", text)
     page.write_text(_PICTURE.sub(lambda found: measured_picture(found[0], page.parent), text), encoding="utf-8")
 
 

@@ -22,6 +22,8 @@ from tools.site.labels import unquoted
 KINDS = {"a number": "number", "choose one": "choice", "a curve": "curve", "an order": "order", "in words": "words"}
 #: The line of a chapter for readers of the notebook; pages omit it.
 RUN = "To run this chapter, choose **Run ▸ Run All Cells**."
+#: What the fold with the imports is called.
+IMPORTS = "Imports used on this page"
 _RUN = re.compile(r"^To run this \w+, choose \*\*Run ▸ Run All Cells\*\*\.$", re.MULTILINE)
 _ANCHOR = r'<a id="(?P<label>[\w-]+)"></a>\n\n'
 _QUOTE = r"(?P<body>(?:>[^\n]*(?:\n|\Z))+)"
@@ -99,6 +101,7 @@ def for_page(chapter: NotebookNode, solutions: NotebookNode | None) -> NotebookN
                     cells += solved_cells.get(label, [])
         elif "imports" in cell.metadata.get("tags", []):
             cell.metadata["tags"] = ["hide-input"]
+            cell.metadata["mystnb"] = dict.fromkeys(("code_prompt_show", "code_prompt_hide"), IMPORTS)
             imports = [cell]
         else:
             _release(cell)

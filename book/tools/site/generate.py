@@ -14,7 +14,7 @@ from rankedu_book.datasets import figures as sheets
 from rankedu_book.kit import style
 from rankedu_lab import CHECKOUT as ROOT
 from rankedu_lab import datasets as data
-from tools.results import claims, timings
+from tools.results import claims, first_losses, timings
 from tools.site import architecture_page, book_map, equation_page
 from tools.teaching import exercises_page, lectures, question_bank
 
@@ -35,6 +35,7 @@ def write_tables(folder: Path) -> None:
         "timings": timings.table(),
         "syllabus_four": lectures.table(lectures.lectures()),
         "syllabus_twelve": lectures.table(lectures.meetings()),
+        "first_losses": first_losses.block(folder),
         **claims.blocks(folder),
     }
     for name, text in blocks.items():

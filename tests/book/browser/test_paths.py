@@ -90,14 +90,14 @@ def test_a_chapter_is_read_when_its_end_has_come_by_and_not_when_it_was_jumped_o
     address = THEORY["steps"][0]["address"]
     page = reader(address)
     mark = page.locator(".bd-links li.current > a .path-mark")
-    assert mark.inner_text() == f"{THEORY['steps'][0]['minutes']}\u00a0min"
+    assert not mark.count()
     page.mouse.move(400, 300)  # a page that moves by itself is not read
     jump = """(scroll) => new Promise((done) => {
       addEventListener("scroll", () => requestAnimationFrame(done), { once: true });
       eval(scroll);
     })"""
     page.evaluate(jump, "document.querySelector('section#self-test').scrollIntoView({behavior: 'instant'})")
-    assert "read" not in mark.inner_text()
+    assert not mark.count()
     page.evaluate(jump, "window.scrollTo({top: 0, behavior: 'instant'})")
     page.evaluate(
         """async () => {

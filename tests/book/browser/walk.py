@@ -158,9 +158,9 @@ COLUMNS = """() => {
   hidden.forEach((one) => one.classList.remove("toggle-hidden"));
   const found = [...document.querySelectorAll("main *")].filter((box) => {
     if (box.scrollWidth - box.clientWidth <= 8 || !box.clientWidth || box.closest("svg, math")) return false;
-    const { overflowX, backgroundAttachment } = getComputedStyle(box);
+    const { overflowX, maskImage } = getComputedStyle(box);
     if (overflowX === "visible" || box.matches("input, select, textarea")) return false; // what holds it is asked
-    return overflowX === "hidden" || !backgroundAttachment.includes("local");
+    return overflowX === "hidden" || maskImage === "none";
   }).map((box) => `${box.localName}.${box.className}: ${box.textContent.trim().slice(0, 40)}`);
   folds.forEach((one) => { one.open = false; });
   hidden.forEach((one) => one.classList.add("toggle-hidden"));
@@ -169,7 +169,7 @@ COLUMNS = """() => {
 
 
 def columns(page) -> list[str]:
-    """What is wider than its place and does not scroll there, or scrolls without a shade that says so."""
+    """What is wider than its place and does not scroll there, or scrolls and does not fade where it goes on."""
     return [f"cut off: {text}" for text in page.evaluate(COLUMNS)]
 
 

@@ -69,7 +69,10 @@ def table(findings: list[Finding]) -> str:
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list instead of a table.")] = False,
 ) -> None:
-    """Report versions, processor, GPU, fonts and browser, and say how to fix what is missing."""
+    """Report what this machine has, and how to install the rest.
+
+    The report has versions, the processor, the GPU, fonts and the browser.
+    """
     findings = [finding for check in CHECKS for finding in check()]
     print(json.dumps([vars(finding) for finding in findings], indent=1) if as_json else table(findings))
     raise typer.Exit(code=int(any(finding.essential and not finding.ok for finding in findings)))

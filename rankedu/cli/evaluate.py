@@ -17,7 +17,8 @@ def evaluate(
     labels: Annotated[Path, typer.Argument(help="File .csv or .npy of the labels, with columns from root to leaf.")],
     metrics: Annotated[str, typer.Option(metavar="A,B", help=_METRICS)] = "ap,recall@1,map@r",
     gallery: Annotated[
-        Path | None, typer.Option(help="File of the items that are ranked, by default all except the query.")
+        Path | None,
+        typer.Option(help="File of the items that are ranked. By default all items except the query are ranked."),
     ] = None,
     gallery_labels: Annotated[Path | None, typer.Option(help="File of the labels of the gallery.")] = None,
     ids: Annotated[
@@ -31,7 +32,8 @@ def evaluate(
         str, typer.Option(help="Order of ties: expected, ordinal, pessimistic or optimistic.")
     ] = "expected",
     interval: Annotated[
-        float | None, typer.Option(help="Level of confidence intervals, such as 0.95, by default none.")
+        float | None,
+        typer.Option(help="Level of confidence intervals, such as 0.95. By default there are no intervals."),
     ] = None,
     columns: Annotated[str | None, typer.Option(metavar="A,B", help="Columns of a .csv, by name or number.")] = None,
     header: Annotated[

@@ -26,7 +26,10 @@ def figures(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the random scores.", show_default="the figure's")] = None,
 ) -> None:
-    """Write the papers' figures as PNG and SVG, all or some of them, with your settings."""
+    """Write the figures of the papers as PNG and SVG.
+
+    By default all figures are written, with their own settings.
+    """
     from rankedu_book.kit.figures import write_figures
 
     given = {"lam": lam, "margin": margin, "alpha": alpha, "seed": seed}

@@ -8,7 +8,7 @@ import typer
 from rankedu_lab.cli.shared import reporting
 
 data = typer.Typer(
-    help="List the papers' data sets, and check whether yours are complete.",
+    help="List the data sets of the papers, and check your copies.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -112,7 +112,11 @@ def search(
     workers: Workers = None,
     scheduler: Scheduler = None,
 ) -> None:
-    """Search for the learning rate and the settings of a method by trials on the validation split."""
+    """Search for good settings of a loss.
+
+    Each trial draws a learning rate and settings at random, and trains with them. The best trial on the validation
+    split wins.
+    """
     import numpy as np
 
     with reporting("search"):
@@ -157,7 +161,10 @@ def results(
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="Show only runs with this parameter.")
     ] = None,
 ) -> None:
-    """Print a table of the finished runs, one row per setting, with mean ± standard deviation over the seeds."""
+    """Print a table of the finished runs.
+
+    Each row is a setting, with the mean ± standard deviation over its seeds.
+    """
     with reporting("results"):
         needed("pandas", "results are read by pandas")
         from rankedu_lab.runs.records import keep_runs

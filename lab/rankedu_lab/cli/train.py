@@ -20,31 +20,33 @@ def train(
     ],
     out: Annotated[Path | None, typer.Option(help="New folder for the results.", show_default="SOURCE-trained")] = None,
     root: Annotated[
-        Path | None, typer.Option(help="Folder that the paths of a table start from.", show_default="the table's")
+        Path | None, typer.Option(help="Folder to which the paths in a table are relative.", show_default="the table's")
     ] = None,
     loss: Annotated[
         str | None,
         typer.Option(
             help="Name of the loss, which may be any method of the labs.",
-            show_default="roadmap; of a hierarchy happier",
+            show_default="roadmap, or happier for a hierarchy",
         ),
     ] = None,
-    settings: Annotated[str, typer.Option(metavar="'A=1 B=2'", help="Settings of the loss.")] = "",
+    settings: Annotated[
+        str, typer.Option(metavar="'A=1 B=2'", help="Settings of the loss, such as 'margin=0.1'.")
+    ] = "",
     model: Annotated[str, typer.Option(help="Network: convnet_wide, resnet34 or resnet50.")] = "convnet_wide",
     weights: Annotated[Path | None, typer.Option(help="File of the first weights, such as a model.pt.")] = None,
     pretrained: Annotated[bool, typer.Option("--pretrained", help="Start a ResNet from ImageNet's weights.")] = False,
     frozen: Annotated[bool, typer.Option("--frozen", help="Train only the last layer, which is quick.")] = False,
     size: Annotated[
         int | None,
-        typer.Option(help="Side length of the scaled pictures, in pixels.", show_default="32; of a ResNet 224"),
+        typer.Option(help="Side length of the scaled pictures, in pixels.", show_default="32, or 224 for a ResNet"),
     ] = None,
     dim: Annotated[
-        int | None, typer.Option(help="Number of dimensions of an embedding.", show_default="64; of a ResNet 512")
+        int | None, typer.Option(help="Number of dimensions of an embedding.", show_default="64, or 512 for a ResNet")
     ] = None,
     steps: Annotated[int, typer.Option(help="Number of training steps, with one batch per step.")] = 300,
     batch_size: Annotated[int, typer.Option(help="Largest number of pictures in a batch.")] = 128,
     per_class: Annotated[int, typer.Option(help="Number of pictures per class in a batch.")] = 4,
-    lr: Annotated[float | None, typer.Option(help="Learning rate.", show_default="1e-3; from ImageNet 1e-5")] = None,
+    lr: Annotated[float | None, typer.Option(help="Learning rate.", show_default="1e-3, or 1e-5 from ImageNet")] = None,
     mirror: Annotated[bool, typer.Option("--mirror", help="Mirror pictures at random in training.")] = False,
     as_stored: Annotated[bool, typer.Option("--as-stored", help="Ignore the EXIF orientation of pictures.")] = False,
     draw_split: Annotated[
@@ -60,7 +62,10 @@ def train(
     skip_single: Annotated[bool, typer.Option("--skip-single", help="Leave out classes of one picture.")] = False,
     device: Annotated[str, typer.Option(help="Device: auto, cpu, cuda or cuda:1.")] = "auto",
 ) -> None:
-    """Train a network on your pictures, evaluate it on new classes, and write a model card."""
+    """Train a network on your pictures, and write a model card.
+
+    The network is evaluated on classes that are not used in training.
+    """
     with reporting("train"):
         from rankedu_lab.experiments import own
 

@@ -66,8 +66,8 @@ _PAGES_BELOW = re.compile(r'(<a class="[^"]*" href="[^"]*">([^<]+)</a><details[^
 #: A dotted name or a path, in code or in a cell of a table, in which a browser breaks no line by itself.
 _LONG = re.compile(r'(<span class="pre">|<td[^>]*>(?:<p>)?)([^<>\s\\]{16,})(?=</)')
 _JOINT = re.compile(r"::|[._/=,](?=\w)")
-#: A number and its unit stay in one line.
-_UNIT = re.compile(r"(?<=\d) (?=(?:%|[KMG]B|ms|px)(?!\w))")
+#: A number and its unit, or its interval, stay in one line.
+_UNIT = re.compile(r"(?<=\d) (?=(?:%|[KMG]B|ms|px)(?!\w)|±)|(?<=±) (?=\d)")
 #: Classes that say how an icon is shown, not which one it is.
 _LOOKS = {"fa-solid", "fa-regular", "fa-brands", "fa-lg", "fa-fw"}
 

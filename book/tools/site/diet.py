@@ -81,6 +81,8 @@ def slim(html: Path, pool: Executor) -> None:
     pages = [page for page in html.rglob("*.html") if not page.is_relative_to(static)]
     about = {"icons": script.read_text(encoding="utf-8"), "lighter": lighter}
     list(pool.map(partial(slim_page, **about), pages))
+    for figure in (static / "figures").glob("*.js"):
+        figure.write_text(play.thin(figure), encoding="utf-8")
     unite(html, pages)
     idle = [path for path in html.rglob("*.js") if path.name in REPLACED]
     for leftover in [*idle, *static.rglob("*.map"), *(static / "vendor").rglob("*.woff2")]:
@@ -94,16 +96,17 @@ def unite(html: Path, pages: Iterable[Path]) -> None:
     sheets = in_order(linked(_SHEET, page, text) for page, text in texts.items())
     scripts = [found for page, text in texts.items() if (found := linked(_SCRIPT, page, text))]
     shared = [one for one in scripts[0] if all(one in listed for listed in scripts)]
-    (static / "site.css").write_text(one_stylesheet(sheets, static, list(texts.values())), encoding="utf-8")
+    style = re.sub(r"\s*([{};,])\s*", r"\1", one_stylesheet(sheets, static, list(texts.values())))
+    (static / "site.css").write_text(style, encoding="utf-8")
     (static / "site.js").write_text("\n".join(play.thin(one) for one in shared), encoding="utf-8")
     version = {name: sha256((static / name).read_bytes()).hexdigest()[:8] for name in ("site.css", "site.js")}
     for page, text in texts.items():
         to = os.path.relpath(static, page.parent).replace(os.sep, "/")
         more = ["1em 'Source Serif 4 Greek'"] + ["1em 'STIX Two Math'"] * ("<math" in text)
         letters = _LETTERS.replace("FONTS", json.dumps(_TEXT + more))
-        style = f'<link rel="stylesheet" href="{to}/site.css?v={version["site.css"]}">\n{letters}'
+        sheet = f'<link rel="stylesheet" href="{to}/site.css?v={version["site.css"]}">\n{letters}'
         script = f'<script defer src="{to}/site.js?v={version["site.js"]}"></script>\n'
-        text = replaced(_SHEET, page, text, sheets, style)
+        text = replaced(_SHEET, page, text, sheets, sheet)
         page.write_text(replaced(_SCRIPT, page, text, shared, script), encoding="utf-8")
 
 

@@ -96,7 +96,8 @@ def add_scripts(app: Any, page: str, template: str, context: dict[str, Any], doc
 
 def thin(file: Path) -> str:
     """A script or a style without comments and most spaces, because every page with a box loads it."""
-    text = re.sub(r"^\s+|/\*.*?\*/|\n(?=\n)", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"/\*.*?\*/", "", file.read_text(encoding="utf-8"), flags=re.DOTALL)
+    text = re.sub(r"\s*\n\s*", "\n", text).strip()  # a line that ends with a comment keeps its end
     return re.sub(r"\s*([{};:,>])\s*", r"\1", text) if file.suffix == ".css" else text
 
 

@@ -151,11 +151,12 @@ def width(page) -> list[str]:
 
 
 #: Opens all folds, asks of each thing that scrolls in itself whether that is to be seen, and closes them.
-COLUMNS = """() => {
+COLUMNS = """async () => {
   const folds = [...document.querySelectorAll("details:not([open])")];
   const hidden = [...document.querySelectorAll(".toggle-hidden")];
   folds.forEach((one) => { one.open = true; });
   hidden.forEach((one) => one.classList.remove("toggle-hidden"));
+  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   const found = [...document.querySelectorAll("main *")].filter((box) => {
     if (box.scrollWidth - box.clientWidth <= 8 || !box.clientWidth || box.closest("svg, math")) return false;
     const { overflowX, maskImage } = getComputedStyle(box);

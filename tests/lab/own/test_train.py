@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 from rankedu.cli import app
 from rankedu.metrics import evaluate_retrieval
 from rankedu.metrics.intervals import mean_interval
-from rankedu_lab import CHECKOUT
 from rankedu_lab.experiments import own
 from rankedu_lab.experiments.own import evaluation, training
 from rankedu_lab.training import loop
@@ -58,7 +57,7 @@ def given(*arguments):
     return CliRunner().invoke(app, ["train", *map(str, arguments)])
 
 
-def test_a_folder_becomes_a_card_that_says_what_the_files_say(folder):
+def test_a_folder_becomes_a_card_that_says_what_the_files_say(folder, monkeypatch, tmp_path_factory):
     (folder / "class0" / "notes.txt").write_text("x")
     done = given("mine", *QUICK)
     out = folder.parent / "mine-trained"
@@ -80,11 +79,12 @@ def test_a_folder_becomes_a_card_that_says_what_the_files_say(folder):
         line.split(" | ") for line in card.splitlines() if line.startswith(("| untrained", "| trained |"))
     ]
     assert float(gained[1][:6]) == pytest.approx(float(after[1][:5]) - float(before[1][:5]), abs=1.1e-3)
-    page = (CHECKOUT / "book" / "your-files.md").read_text(encoding="utf-8")
-    code, known = re.search(r"```python\n(import json.*?)```", page, re.DOTALL)[1], {}
-    code = code.replace("letters-trained", "mine-trained").replace("letters/A/1.png", f"mine/{rows[0]['path']}")
-    exec(code, known)  # it loads the network as printed
+    code, known = re.search(r"```python\n(.*?)```", card, re.DOTALL)[1], {}
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))  # it runs as printed, from any folder
+    exec(code, known)
+    assert f"/{rows[0]['path']}'" in code
     torch.testing.assert_close(known["embedding"][0], torch.from_numpy(embeddings[0]), atol=1e-5, rtol=1e-4)
+    monkeypatch.chdir(folder.parent)
     assert "1 other files are passed over: class0/notes.txt" in card
     again = given("mine", *QUICK)
     assert again.exit_code == 0 and "Nothing to do: it is done" in again.output

@@ -183,7 +183,7 @@ def train(
     write_packed(folder / "model.pt", lambda file: torch.save(net.cpu().state_dict(), file))
     said = "".join(["\n## Notes\n\n", *(f"* {note}\n" for note in notes)] if notes else [])
     with written(folder / "card.md") as part:
-        part.write_text(card(data, test, chosen, net, rows, command) + said, encoding="utf-8")
+        part.write_text(card(data, test, chosen, net, rows, folder, command) + said, encoding="utf-8")
     os.replace(folder / "state" / "log.csv", folder / "log.csv")
     shutil.rmtree(folder / "state")
     return rows

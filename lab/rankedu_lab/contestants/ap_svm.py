@@ -1,5 +1,8 @@
 """AP-SVM: a convex upper bound of one minus average precision, and two ways to find the ranking that attains it."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 import torch
@@ -7,10 +10,13 @@ from torch import Tensor
 
 from rankedu.checks import check_choice, check_finite
 from rankedu.losses.base import ScoreLoss, check_lists, with_gradient
-from rankedu_lab.contestants.interleaving import INFERENCE, Floats, Ints
 
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+#: Pairs compared at a time.
+TILE = 1 << 16
 LEAVE_OUT = "differences of infinite ones are no scores: leave them out with where=scores.isfinite()"
 
 
@@ -23,17 +29,15 @@ class APSVMLoss(ScoreLoss):
     .. math:: L = \max_R \Big[ \big(1 - \mathrm{AP}(R)\big)
               + \frac{2}{|P||N|} \sum_{(i, j)\ \text{swapped by}\ R} (y_j - y_i) \Big]
 
-    ``inference``, "mohapatra" or "yue", is how the best R is found: both find the same, in different time (see
-    :func:`most_violated_ranking`). ``reduction`` is as in :class:`~rankedu.losses.APLoss`.
+    ``inference``, "mohapatra" or "yue", finds the best R (see :func:`most_violated_ranking`). ``reduction`` is as in
+    :class:`~rankedu.losses.APLoss`.
 
     Notes
     -----
     L ≥ 1 − AP, however ties are ordered, and L = 0 once every pair is :math:`\frac{|N|}{2|P|} \big(\frac{1}{2} + \dots
     + \frac{1}{|P| + 1}\big)` apart: this margin grows with the list, so in a long one cosines can never satisfy it. L
-    is convex; an irrelevant item that R puts above s relevant ones gets the gradient :math:`2s/(|P||N|)`. Of several
-    best R the one with the fewest swaps counts.
-
-    O(n log p), or O(n log n + np) with "yue", by NumPy in float64 on the CPU, query by query. Explained in chapter 12.
+    is convex; an irrelevant item that R puts above s relevant ones gets the gradient :math:`2s/(|P||N|)`. Computed by
+    NumPy in float64 on the CPU, query by query. Explained in chapter 12.
     Raises ValueError for an unknown ``inference``; when called, also for scores that are not finite.
     Source: RaMBO Tab. 1.
 
@@ -61,21 +65,15 @@ class APSVMLoss(ScoreLoss):
         return found
 
     def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int, queries: Tensor) -> Tensor:
-        values, gradient = _hinge(scores, relevance, where, self.inference)
-        return with_gradient(values, scores, gradient, where)
-
-
-def _hinge(scores: Tensor, positive: Tensor, where: Tensor | None, inference: str) -> tuple[Tensor, Tensor]:
-    """Find the best ranking of each query, and with it the value and the slope."""
-    y, relevant, here = _rows(scores, positive, where)
-    slope, values = np.zeros_like(y), np.zeros(len(y))
-    for q in np.flatnonzero(relevant.any(1) & (here & ~relevant).any(1)):
-        i, j, passes, outranked = _search(y[q], relevant[q], here[q], inference)
-        scale = 2 / (len(i) * len(j))
-        slope[q, i], slope[q, j] = -scale * outranked, scale * passes
-        place = np.arange(1, len(i) + 1)
-        values[q] = (outranked / (place + outranked)).mean() + slope[q, i] @ y[q, i] + slope[q, j] @ y[q, j]
-    return torch.from_numpy(values).to(scores), torch.from_numpy(slope).to(scores)
+        y, relevant, here = _rows(scores, relevance, where)
+        slope, values = np.zeros_like(y), np.zeros(len(y))
+        for q in np.flatnonzero(relevant.any(1) & (here & ~relevant).any(1)):
+            i, j, passes, outranked = _search(y[q], relevant[q], here[q], self.inference)
+            scale = 2 / (len(i) * len(j))
+            slope[q, i], slope[q, j] = -scale * outranked, scale * passes
+            place = np.arange(1, len(i) + 1)
+            values[q] = (outranked / (place + outranked)).mean() + slope[q, i] @ y[q, i] + slope[q, j] @ y[q, j]
+        return with_gradient(torch.from_numpy(values).to(scores), scores, torch.from_numpy(slope).to(scores), where)
 
 
 def most_violated_ranking(
@@ -88,21 +86,19 @@ def most_violated_ranking(
 
     Notes
     -----
-    The bracket in :class:`APSVMLoss` is to be maximised. Among themselves, let the relevant and the irrelevant items go
-    by their scores: AP stays the same, and the rest only gains. Then R is given by how many relevant items
-    each irrelevant one passes. Let the j-th irrelevant item pass those from place k + 1 to the last: with
-    :math:`1 - i/(i + n_i) = \sum_{j=1}^{n_i} [i/(i + j - 1) - i/(i + j)]` the bracket, times :math:`|P||N|`, is a sum
-    over j of
+    The bracket in :class:`APSVMLoss` is to be maximised. Let the relevant and the irrelevant items go by their scores
+    among themselves: AP stays the same, and the rest only gains. Then R is given by how many relevant items each
+    irrelevant one passes. Let the j-th irrelevant item pass those from place k + 1 to the last. The bracket, times
+    :math:`|P||N|`, is a sum over j of
 
     .. math:: f_j(k) = \sum_{i=k+1}^{|P|} \Big[ \frac{|N|\, i}{(i + j - 1)(i + j)} + 2 (y_j - y_i) \Big].
 
-    Each bracket falls strictly from j to j + 1, so :math:`f_{j+1}(k) - f_j(k)` grows with k: whatever maximises
-    f_{j+1} is at or below whatever maximises f_j. So each f_j may be maximised alone, and the order is kept.
+    Each bracket falls strictly from j to j + 1, so whatever maximises f_{j+1} is at or below whatever maximises f_j:
+    each f_j may be maximised alone, and the order is kept.
 
-    "yue" (Yue et al. 2007) does that: O(n log n + np), which is the O(n²) of the table where p is a share of n.
-    "mohapatra" (Mohapatra et al. 2018) uses the order: once the place of one irrelevant item is known, better ones need
-    to be tried only from there up, others from there down; as in quicksort a random item divides the rest. A part all
-    of whose items must go to the same place is done, unsorted: O(n log p) on average. Explained in chapter 12.
+    "yue" (Yue et al. 2007) does that in O(n log n + np). "mohapatra" (Mohapatra et al. 2018) uses the order: once the
+    place of one irrelevant item is known, better ones need to be tried only from there up, others from there down; as
+    in quicksort a random item divides the rest: O(n log p) on average. Explained in chapter 12.
     Source: RaMBO Tab. 1.
 
     >>> scores = torch.tensor([0.9, 0.5, 0.4, 0.1])
@@ -139,3 +135,56 @@ def _search(y: Floats, relevant: Bools, here: Bools, inference: str) -> tuple[In
     passes = INFERENCE[inference](y[i[::-1]], y[j])
     outranked = np.bincount(len(i) - passes, minlength=len(i) + 1)[:-1].cumsum()
     return i, j, passes, outranked
+
+
+class Part(NamedTuple):
+    """Some negatives, in ascending order, and what is known of them."""
+
+    items: Ints
+    ahead: int  #: negatives that are better than all of these
+    low: int  #: each passes as many positives or more
+    high: int  #: and as many or fewer
+
+
+def yue(positives: Floats, negatives: Floats) -> Ints:
+    """Return how many positives, the worst first, each negative passes: maximise every f_j over all places."""
+    passes = np.zeros(len(negatives), dtype=np.int64)
+    _try_all(positives, negatives, Part(np.arange(len(negatives)), 0, 0, len(positives)), passes)
+    return passes
+
+
+def mohapatra(positives: Floats, negatives: Floats) -> Ints:
+    """Return the same by divide and conquer, as in quicksort: no negative passes more positives than a better one."""
+    random = np.random.default_rng(0)
+    passes = np.zeros(len(negatives), dtype=np.int64)
+    parts = [Part(np.arange(len(negatives)), 0, 0, len(positives))]
+    while parts:
+        items, ahead, low, high = part = parts.pop()
+        if len(items) * (high - low) <= TILE:
+            _try_all(positives, negatives, part, passes)
+            continue
+        pivot = items[random.integers(len(items))]
+        better = (negatives[items] > negatives[pivot]) | ((negatives[items] == negatives[pivot]) & (items < pivot))
+        place = ahead + int(better.sum())
+        _try_all(positives, negatives, Part(items[items == pivot], place, low, high), passes)
+        best = int(passes[pivot])
+        parts.append(Part(items[better], ahead, best, high))
+        parts.append(Part(items[~better & (items != pivot)], place + 1, low, best))
+    return passes
+
+
+def _try_all(positives: Floats, negatives: Floats, part: Part, passes: Ints) -> None:
+    """Maximise f_j at all places within the bounds for the negatives of a part; the first of equal places counts."""
+    n, size = len(negatives), max(1, TILE // max(part.high - part.low, 1))
+    i = len(positives) - np.arange(part.low, part.high, dtype=np.float64)
+    best_first = part.items[np.argsort(-negatives[part.items], kind="stable")]
+    for start in range(0, len(best_first), size):
+        here = best_first[start : start + size]
+        j = part.ahead + np.arange(start + 1.0, start + len(here) + 1)[:, None]
+        gains = n * i / ((i + j - 1) * (i + j)) + 2 * (negatives[here, None] - positives[part.low : part.high])
+        f = np.zeros((len(here), len(i) + 1))
+        np.cumsum(gains, axis=1, out=f[:, 1:])
+        passes[here] = part.low + f.argmax(1)
+
+
+INFERENCE: dict[str, Callable[[Floats, Floats], Ints]] = {"mohapatra": mohapatra, "yue": yue}

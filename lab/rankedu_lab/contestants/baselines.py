@@ -1,7 +1,6 @@
 """The losses that rank losses are measured against, made by name, called in one way.
 
-One function makes a loss and its miner, or None; its docstring says what the loss optimises, and its keywords are the
-settings. Those that learn a vector for each class take `n_classes` and `dim`, too.
+One function makes a loss and its miner, or None; its docstring says what the loss optimises, its keywords are settings.
 """
 
 import inspect
@@ -217,17 +216,16 @@ def baseline(name: str, n_classes: int | None = None, dim: int | None = None, **
     >>> round(loss(embeddings, torch.tensor([0, 0, 1, 1])).item(), 4)
     0.8944
     """
-    known = baseline_settings(name)
-    allowed = [setting for setting in known if setting not in ("n_classes", "dim")]
+    allowed = baseline_settings(name)
+    sizes = {key: value for key, value in {"n_classes": n_classes, "dim": dim}.items() if key in allowed}
+    for key, value in sizes.items():
+        del allowed[key]
+        hint = f"{name!r} learns a vector for each class: baseline({name!r}, n_classes=100, dim=512)"
+        check_count(value, key, hint=hint)  # type: ignore[arg-type]
     for setting in settings:
         if setting not in allowed:
             raise TypeError(f"settings of {name!r} must be among {', '.join(allowed) or 'none'}, got {setting!r}")
-    if "n_classes" not in known:
-        return Baseline(name, *BASELINES[name](**settings), None)
-    hint = f"{name!r} learns a vector for each class: baseline({name!r}, n_classes=100, dim=512)"
-    for key, value in (("n_classes", n_classes), ("dim", dim)):
-        check_count(value, key, hint=hint)  # type: ignore[arg-type]
-    return Baseline(name, *BASELINES[name](n_classes, dim, **settings), n_classes)
+    return Baseline(name, *BASELINES[name](**sizes, **settings), sizes.get("n_classes"))
 
 
 def baseline_names() -> tuple[str, ...]:

@@ -20,9 +20,9 @@ class CSLLoss(nn.Module):
 
     .. math:: L = \sum_{l=1}^{L} \log\Bigl(1 + \sum_{n:\ \mathrm{level}(n) < l} \sum_p e^{s\,(s_n - s_p + m_l)}\Bigr)
 
-    There is one proxy a fine class. For an item, p is the proxy of its own fine class, at every level. At level l the
+    There is one proxy per fine class. For an item, p is the proxy of its own fine class, at every level. At level l the
     negatives n are the proxies of all other classes of that level. So the proxies of cousins push at the fine level
-    only, those of strangers at all levels, and with a larger margin the coarser the level.
+    only, and those of strangers at all levels.
 
     Parameters
     ----------
@@ -31,16 +31,14 @@ class CSLLoss(nn.Module):
     dim : int
         Dimension of the embeddings.
     margins : sequence of float, length L, optional
-        m ≥ 0 from the coarsest level to the leaves. Default: evenly from 0.45 to 0.25 (0.25 for one level), as
-        published for two and three levels; for seven it was 0.75 to 0.15.
+        m ≥ 0 from the coarsest level to the leaves. By default they go evenly from 0.45 to 0.25 (0.25 for one level).
     scale : float
         s > 0.
 
     Notes
     -----
-    With one level this is the softmax with an additive margin (CosFace): −log of e^{s(s_p − m)} over itself and all
-    e^{s s_n}. Embeddings and proxies are brought to length 1 here; the proxies are parameters. O(batch · n_classes ·
-    (dim + L)). Explained in chapter 15.
+    With one level this is the softmax with an additive margin (CosFace). Embeddings and proxies are brought to length 1
+    here; the proxies are parameters. O(batch · n_classes · (dim + L)). Explained in chapter 15.
     Raises ValueError for class labels of other shapes, twice the same class, or one that ends early, for margins that
     are not L finite numbers ≥ 0, a bad scale or ``dim``; TypeError for class labels that are not integers.
     The loss is that of Sun et al. (2021); HAPPIER only names it.
@@ -58,15 +56,22 @@ class CSLLoss(nn.Module):
         self, class_labels: Tensor, dim: int, margins: Sequence[float] | None = None, scale: float = 32.0
     ) -> None:
         super().__init__()
-        paths = _check_classes(class_labels)
+        paths = check_paths(class_labels, "class_labels")
+        if (short := (paths < 0).any(1)).any():
+            first = int(short.nonzero()[0])
+            raise ValueError(
+                f"class_labels must have a leaf in every row, got {paths[first].tolist()} at index {first}"
+            )
+        if (classes := len(paths.unique(dim=0))) < len(paths):
+            hint = "use class_labels.unique(dim=0)"
+            raise ValueError(f"class_labels must name each class once, got {len(paths)} rows of {classes} ({hint})")
         n = paths.shape[1]
         usual = [0.25 + 0.2 * (n - level) / max(1, n - 1) for level in range(1, n + 1)]
         self.margins = tuple(float(margin) for margin in (usual if margins is None else margins))
         if len(self.margins) != n or not all(0 <= margin < math.inf for margin in self.margins):
-            got = f"one a level from the coarsest on, got {list(self.margins)}"
-            raise ValueError(f"margins must be {n} finite numbers >= 0, {got}")
+            raise ValueError(f"margins must be {n} finite numbers >= 0, one per level, got {list(self.margins)}")
         self.scale = check_number(scale, "scale", above=0, hint="32 is published")
-        self.register_buffer("class_labels", paths)
+        self.register_buffer("class_labels", paths.clone())
         self.proxies = new_proxies(len(paths), dim)
 
     def extra_repr(self) -> str:
@@ -109,16 +114,3 @@ class CSLLoss(nn.Module):
             strongest = logits.masked_fill(~negative & some.unsqueeze(1), -math.inf).logsumexp(1)
             total = total + softplus(strongest - positive + self.scale * margin) * some
         return total.mean()
-
-
-def _check_classes(class_labels: Tensor) -> Tensor:
-    paths = check_paths(class_labels, "class_labels")
-    if (paths < 0).any():
-        short = int((paths < 0).any(1).nonzero()[0])
-        raise ValueError(f"class_labels must have a leaf in every row, got {paths[short].tolist()} at index {short}")
-    if len(paths.unique(dim=0)) < len(paths):
-        raise ValueError(
-            f"class_labels must name each class once, got {len(paths)} rows of {len(paths.unique(dim=0))} classes "
-            "(use class_labels.unique(dim=0))"
-        )
-    return paths.clone()

@@ -28,10 +28,10 @@ class ErrorDrivenAPLoss(ScoreLoss):
 
     Notes
     -----
-    *What backward() gives is not the gradient of the value*, nor of any other function: it ignores the slope of H, and
-    works where no two scores are within δ. It sums to 0, :math:`-1/|P| \le g_i \le 0`, and it vanishes exactly where
-    the loss does: once all relevant scores are δ above all others. O(np) time; the memory is that of the scores and one
-    tile of pairs. Explained in chapter 12. Raises ValueError for a ``delta`` that is not a finite number ≥ 0.
+    *What backward() gives is not the gradient of the value*, nor of any other function: it ignores the slope of H. It
+    sums to 0, and it vanishes exactly where the loss does: once all relevant scores are δ above all others. O(np) time;
+    the memory is that of the scores and one tile of pairs. Explained in chapter 12.
+    Raises ValueError for a ``delta`` that is not a finite number ≥ 0.
     Source: RaMBO Tab. 1.
 
     >>> scores = torch.tensor([0.9, 0.8, 0.7, 0.1], requires_grad=True)

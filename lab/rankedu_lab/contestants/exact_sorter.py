@@ -38,10 +38,10 @@ def exact_sorter_temperature(scores: Tensor) -> Tensor:
     .. math:: \tau(\mathbf{y}) = \frac{1}{6.8} \operatorname{std} M, \qquad
               M_{ij} = \begin{cases} y_j - y_i & i < j \\ 0 & \text{else} \end{cases}
 
-    In the scores' dtype, float32 for all but float64; without a gradient, and > 0. O(n): the squares of M sum to
-    :math:`n \sum_i y_i^2 - (\sum_i y_i)^2`, its entries to :math:`\sum_i (2i - n - 1) y_i`. As the second depends on
-    the order of the items, so does the temperature: half of M is filled with zeros, and they count.
-    Explained in chapter 11. Raises ValueError or TypeError for NaN, n = 0, or scores that are no numbers.
+    In the scores' dtype, float32 for all but float64; without a gradient, and > 0. It depends on the order of the
+    items, because half of M is filled with zeros, and they count. O(n): the squares of M sum to
+    :math:`n \sum_i y_i^2 - (\sum_i y_i)^2`, its entries to :math:`\sum_i (2i - n - 1) y_i`. Explained in chapter 11.
+    Raises ValueError or TypeError for NaN, n = 0, or scores that are no numbers.
 
     >>> exact_sorter_temperature(torch.tensor([[0.9, 0.1, 0.5], [0.1, 0.5, 0.9]]))
     tensor([0.0490, 0.0427])

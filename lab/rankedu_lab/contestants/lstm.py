@@ -23,22 +23,20 @@ class LSTMRanker(Ranker):
     A new one is untrained and its ranks mean nothing: :func:`rankedu_lab.training.train_sorter` makes one that sorts,
     :func:`rankedu_lab.training.trained_sorter` keeps it.
 
-    ``n`` ≥ 2 is the length of the lists, to which the last layer ties the network. The ``architecture`` is what reads
-    the list: "lstm" or "gru", recurrent in both directions, "conv", convolutions of growing reach, or "mlp", dense
-    layers; ``hidden`` and ``layers`` are its sizes, by default those of `ARCHITECTURES`.
+    ``n`` ≥ 2 is the length of the lists, to which the last layer ties the network. The ``architecture`` reads the list:
+    "lstm" or "gru", recurrent in both directions, "conv", convolutions of growing reach, or "mlp", dense layers;
+    ``hidden`` and ``layers`` are its sizes, by default those of `ARCHITECTURES`.
 
     Notes
     -----
     O(n h² + n² h) for each row and hidden size h. Nothing is guaranteed, neither ranks in [1, n], nor their sum, nor
-    equal ranks for equal scores, nor that the items may be reordered (:func:`equivariance_error`). The training saw
-    scores in [-1, 1] and standard normal ones: outside that range the error grows without bound. A trained sorter is
-    frozen: its parameters have no gradient, the scores do. The network has no way to leave an item out, so ``where``
-    and ``members`` must be all True, and the losses that rank within the relevant items cannot take it. Raises
+    equal ranks for equal scores, nor that the items may be reordered (:func:`equivariance_error`). Outside of the range
+    of its training, [-1, 1] and standard normal scores, the error grows without bound. The network has no way to leave
+    an item out, so losses that rank within the relevant items cannot take it. Explained in chapter 11. Raises
     ValueError for an unknown architecture, n < 2, or a size < 1, when called also for another length, an item left out,
-    another device, or an infinity; TypeError for a size that is not an int. Explained in chapter 11.
+    another device, or an infinity; TypeError for a size that is not an int.
     Source: RaMBO Tab. 1.
 
-    >>> import torch
     >>> ranker = LSTMRanker(4)
     >>> scores = torch.tensor([[0.9, 0.1, 0.5, -0.3]], requires_grad=True)
     >>> ranker(scores).shape
@@ -128,10 +126,9 @@ def equivariance_error(ranker: nn.Module, scores: Tensor, *, draws: int = 8, see
               - (\mathbf{rk}(\mathbf{y}) \circ \pi)_i \bigr|
 
     The mean is over ``draws`` random permutations π, each applied to all lists (..., n), and over items: 0 for the
-    rankers that compare or sort. Where scores tie, a ranker that breaks ties by position is not equivariant. Calls the
-    ranker ``draws + 1`` times. Explained in chapter 11.
+    rankers that compare or sort. Where scores tie, a ranker that breaks ties by position is not equivariant.
+    Explained in chapter 11.
 
-    >>> from rankedu_lab.contestants import LSTMRanker
     >>> from rankedu.rankers import BlackboxRanker
     >>> scores = torch.tensor([[0.9, 0.1, 0.5, -0.3]])
     >>> equivariance_error(BlackboxRanker(lam=1.0), scores)

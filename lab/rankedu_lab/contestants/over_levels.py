@@ -16,15 +16,12 @@ class SumOverLevels(nn.Module):
     .. math:: L = \sum_{l=1}^{L} L_l(\text{embeddings}, \text{classes of level } l)
 
     The class of an item at level l is its label path down to there, so that an id used under two parents names two
-    classes.
-
-    ``make_loss`` makes the loss of a level from the number of its classes, e.g. ``lambda n: ClusterLoss(n, dim=512)``
-    or ``lambda n: OnEmbeddings(SmoothAPLoss())``. ``labels``, int of shape (N, L) or (N,), are the label paths of the
-    training set (or of its classes) from root to leaf, −1 below the end of a path: they number the classes of every
-    level, the same for every batch. An item whose path has ended takes no part in deeper levels. Raises ValueError for
-    labels that are no paths (see :func:`rankedu.hierarchy.levels`); when called, for a class that is not among
-    ``labels``; TypeError for labels that are not integers, or a ``make_loss`` that is not callable.
-    Explained in chapter 15.
+    classes. ``make_loss`` makes the loss of a level from the number of its classes, e.g.
+    ``lambda n: ClusterLoss(n, dim=512)``. ``labels``, int of shape (N, L) or (N,), are the label paths of the training
+    set (or of its classes) from root to leaf, −1 below the end of a path. An item whose path has ended takes no part in
+    deeper levels. Explained in chapter 15. Raises ValueError for labels that are no paths (see
+    :func:`rankedu.hierarchy.levels`); when called, for a class that is not among ``labels``; TypeError for labels that
+    are not integers, or a ``make_loss`` that is not callable.
     Source: HAPPIER Tab. 1; HAPPIER Tab. 2.
 
     >>> from rankedu.losses import CalibrationLoss, OnEmbeddings

@@ -26,9 +26,9 @@ class ProjectionRanker(Ranker):
     where the permutahedron :math:`\mathcal{P}_n` is the convex hull of all rankings of n items, and ``strength``, ε >
     0, is in units of a score. The scores fall into blocks of neighbours, which isotonic regression finds; within a
     block ranks are linear in the scores, about the mean of the ranks that the block occupies. They are exact, and have
-    no gradient, if and only if neighbouring scores differ by ε or more; as ε → ∞ they all become (n + 1)/2. Equal
-    scores share the mean of their ranks, and each row has the sum n(n + 1)/2. O(n log n) for each row, on the CPU and
-    row by row. Explained in chapter 12. Raises ValueError for a strength that is not a finite number > 0.
+    no gradient, if and only if neighbouring scores differ by ε or more. Equal scores share the mean of their ranks.
+    O(n log n) for each row, on the CPU and row by row. Explained in chapter 12.
+    Raises ValueError for a strength that is not a finite number > 0.
 
     >>> ranker = ProjectionRanker(strength=0.5)
     >>> scores = torch.tensor([1.0, 0.0, 0.75], requires_grad=True)

@@ -65,14 +65,11 @@ class SOAPLoss(nn.Module):
         counted = above.masked_fill(~same[query] | itself[query] | itself[item], 0.0).sum(-1)
         within = 1 + counted / relevant.clamp(min=1 / len(self.size))
         rank = within + above.masked_fill(same[query], 0.0).sum(-1) / others.clamp(min=1 / len(self.size))
-        own, all_ = self._averaged(items[query], self.place[items][item], torch.stack([within, rank], -1).detach())
+        place, new = (items[query], self.place[items][item]), torch.stack([within, rank], -1).detach()
+        old = self.kept[place].to(new)
+        new = torch.where(old.isnan(), new, old.lerp(new, self.gamma))
+        self.kept[place] = new.to(self.kept)
+        own, all_ = new.unbind(-1)
         moved = (own * rank - all_ * within) / all_.square()
         queries = (here - 1) * (same.sum(-1) > 1).sum()
         return ((1 - own / all_ + moved - moved.detach()) / queries).sum()
-
-    def _averaged(self, query: Tensor, place: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
-        old = self.kept[query, place].to(new)
-        new = torch.where(old.isnan(), new, old.lerp(new, self.gamma))
-        self.kept[query, place] = new.to(self.kept)
-        within, rank = new.unbind(-1)
-        return within, rank

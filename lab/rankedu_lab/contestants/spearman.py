@@ -25,12 +25,9 @@ class SpearmanLoss(nn.Module):
 
     Notes
     -----
-    L = 1 − ρ, in [0, 2], for exact ranks of distinct scores and targets. ρ of the soft ranks themselves would forget
-    their scale: ranks that have all but collapsed to one could still correlate perfectly.
-
-    Equal targets share the mean of their ranks, as in :func:`rankedu.metrics.spearman`; the loss is 0 only if the
-    ranker gives them equal ranks, and it is no longer 1 − ρ. Normalised ranks are counted as n · rk/n. w times the loss
-    has w times the gradient. O(n log n), besides what the ranker takes. Explained in chapter 11.
+    L = 1 − ρ, in [0, 2], for exact ranks of distinct scores and targets. Equal targets share the mean of their ranks,
+    as in :func:`rankedu.metrics.spearman`; the loss is 0 only if the ranker gives them equal ranks. Normalised ranks
+    are multiplied by n. O(n log n), besides what the ranker takes. Explained in chapter 11.
     Raises TypeError for a ranker that is none.
 
     >>> import torch
@@ -58,9 +55,8 @@ class SpearmanLoss(nn.Module):
         """
         check_floating(scores)
         check_target(scores, target, where)
-        goal = (
-            rank(target, where=where, ties="min") + rank(target, where=where, ties="max")
-        ).double() / 2  # ties share
+        least, most = (rank(target, where=where, ties=ties) for ties in ("min", "max"))
+        goal = (least + most).double() / 2  # ties share
         count = (goal > 0).sum(-1, keepdim=True).double()
         ordered = goal.amax(-1) > (count.squeeze(-1) + 1) / 2  # not all have the mean rank
         if not ordered.any():

@@ -4,7 +4,6 @@ Painting goes from front to back: each glyph takes what is still free, and the g
 seen of an object is known at the moment when it is painted.
 """
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -83,21 +82,13 @@ def _place(
     else:
         corners = centre + generator.normal(0, SPREAD * size, (TRIES, 2)) - (width / 2, height / 2)
     limit = OVERLAPS[generator.integers(len(OVERLAPS))]
-    best, least = (0, 0, width, height), math.inf
-    for x, y in np.minimum(np.maximum(corners, 0), space).astype(np.int64).tolist():
-        box = (x, y, x + width, y + height)
-        covered = sum(_intersection(box, other) for other in taken) / (width * height)
-        if covered < least:
-            best, least = box, covered
-        if covered <= limit:
-            break
-    return best
-
-
-def _intersection(box: Box, other: Box) -> int:
-    width = min(box[2], other[2]) - max(box[0], other[0])
-    height = min(box[3], other[3]) - max(box[1], other[1])
-    return width * height if width > 0 and height > 0 else 0
+    near = np.minimum(np.maximum(corners, 0), space).astype(np.int64)[:, None]
+    others = np.array(taken, np.int64).reshape(-1, 4)
+    shared = np.minimum(near + np.array([width, height]), others[:, 2:]) - np.maximum(near, others[:, :2])
+    covered = shared.clip(0).prod(2).sum(1) / (width * height)
+    fits = np.flatnonzero(covered <= limit)
+    x, y = near[fits[0] if len(fits) else covered.argmin(), 0].tolist()
+    return x, y, x + width, y + height
 
 
 class _Canvas:

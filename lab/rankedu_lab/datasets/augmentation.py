@@ -16,9 +16,8 @@ def augment(images: Tensor, *, generator: torch.Generator | None = None, strengt
     """Draw a new version of each image (B, H, W) or (B, 1, H, W), with affine jitter, blur and noise: (B, 1, H, W).
 
     Strength 1 means uniform rotation (± 0.25 rad), scale (± 20 %), shear (± 0.2) and shift (± 15 % of half the width);
-    blur, a blend with a copy smoothed by a 5 × 5 binomial filter; and Gaussian noise of standard deviation 0.25.
-    Strength 0 only converts. Random numbers are drawn on the generator's device, so that one on the CPU serves images
-    on any device.
+    a blend with a copy smoothed by a 5 × 5 binomial filter; and Gaussian noise of standard deviation 0.25. Strength 0
+    only converts. Random numbers are drawn on the generator's device.
 
     Examples
     --------

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
+
 from rankedu.checks import check_choice
 from rankedu_lab.datasets import voc
 from rankedu_lab.datasets.layouts import READ
@@ -103,11 +105,10 @@ def _check_voc(devkit: Path, facts: Published) -> tuple[list[Count], list[str]]:
         year, split = part.split()
         if year != "2007" and not (devkit / f"VOC{year}").is_dir():
             continue
-        annotations = {path: voc.read_annotation(path) for path in voc.listed(devkit, int(year), split)}
-        problems += _missing(f"pictures of {part}", [voc.picture(*item) for item in annotations.items()], facts)
-        difficult = sum(sum(annotation.difficult) for annotation in annotations.values())
-        names = [name for annotation in annotations.values() for name in annotation.names]
-        found = {"images": len(annotations), "objects": len(names) - difficult, "difficult": difficult}
-        found["classes"] = len(set(names))
+        read = [voc.read_annotation(path) for path in voc.listed(devkit, int(year), split)]
+        problems += _missing(f"pictures of {part}", [picture for picture, _ in read], facts)
+        labels, difficult = (torch.cat([target[key] for _, target in read]) for key in ("labels", "difficult"))
+        found = {"images": len(read), "objects": int((~difficult).sum()), "difficult": int(difficult.sum())}
+        found["classes"] = len(labels.unique())
         counts += [Count(part, what, count, published.get(what)) for what, count in found.items()]
     return counts, problems

@@ -27,24 +27,20 @@ class UnicodeGlyphs:
     """About 3,300 characters in up to twelve faces: 35,690 pictures of 32 × 32.
 
     ``images`` are uint8 (N, 32, 32), 0 is paper and 255 is ink: pass them through
-    :func:`rankedu_lab.datasets.augment`. ``labels`` (N, 3) run from root to leaf, script → base letter → character,
-    a tree, and have the same numbers in all splits;
-    ``names[level][label]`` are their names. ``faces`` (N,) index :data:`rankedu_lab.datasets.rendering.FACES`.
-    ``twins`` (N,) says whether another character has the same picture, as A has in Latin, Greek and Cyrillic.
+    :func:`rankedu_lab.datasets.augment`. ``labels`` (N, 3) run from root to leaf, script → base letter → character, and
+    have the same numbers in all splits; ``names[level][label]`` are their names. ``faces`` (N,) index
+    :data:`rankedu_lab.datasets.rendering.FACES`. ``twins`` (N,) says whether another character has the same picture.
 
     ``"train"`` and ``"test"`` are halves. The splits of the protocol, ``"pretrain"``, ``"fit"``, ``"val"`` and
     ``"held_out"``, hold about 40, 25, 10 and 25 % of the characters, and another ``salt`` deals them anew. No base
-    letter and no picture is in two of either. ``letters`` keeps a tree whose coarse levels can be learned: Latin, Greek
-    and Cyrillic, the base letters with four characters or more. ``characters`` draws only these, for examples and
-    tests.
+    letter and no picture is in two of either. ``letters`` keeps the base letters of Latin, Greek and Cyrillic with four
+    characters or more, whose coarse levels can be learned. ``characters`` draws only these.
 
     Examples
     --------
     >>> data = UnicodeGlyphs("all", characters="eéEз3Ӟ")
     >>> data.images.shape, data.labels.shape
     (torch.Size([72, 32, 32]), torch.Size([72, 3]))
-    >>> data.names[0], data.names[1]
-    (('CYRILLIC', 'LATIN', 'OTHER'), ('з', 'e', '3'))
     >>> [data.names[level][label] for level, label in enumerate(data.labels[30].tolist())]
     ['LATIN', 'e', 'e']
     """

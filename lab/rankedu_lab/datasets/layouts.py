@@ -2,8 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from rankedu_lab.datasets.lists import ListedImage, malformed, read_lines
 from rankedu_lab.datasets.published import DYML, INAT_LISTS, RANKS, Published
@@ -12,22 +13,22 @@ LEVELS = ("coarse", "middle", "fine")
 IN_SHOP_LIST = "list_eval_partition.txt"
 
 
+def _fields(path: Path, facts: Published, pattern: str, expected: str, head: int = 0) -> Iterator[Any]:
+    """Read the groups of a pattern off each line of a list below its head; ValueError for a line that differs."""
+    for line in read_lines(path, facts)[head:]:
+        found = re.fullmatch(pattern, line.strip())
+        if found is None:
+            raise malformed(path, line, expected)
+        yield found.groups()
+
+
 def _cub(folder: Path, facts: Published) -> list[ListedImage]:
     """Read lists of images, of their classes, and of the classes' names, each line a number and a word.
 
     The first 100 classes train. The owner's own ``train_test_split.txt``, which is for classification, is not used.
     """
-
-    def table(name: str) -> dict[str, str]:
-        words = {}
-        for line in read_lines(folder / name, facts):
-            number, _, word = line.strip().partition(" ")
-            if not (number.isdigit() and word):
-                raise malformed(folder / name, line, "number name")
-            words[number] = word.strip()
-        return words
-
-    files, classes, names = map(table, ("images.txt", "image_class_labels.txt", "classes.txt"))
+    lists = (folder / name for name in ("images.txt", "image_class_labels.txt", "classes.txt"))
+    files, classes, names = (dict(_fields(path, facts, r"(\d+) +(.+)", "number name")) for path in lists)
     first = set(sorted(names, key=int)[:100])
     rows = []
     for image, file in files.items():
@@ -43,13 +44,10 @@ def _sop(folder: Path, facts: Published) -> list[ListedImage]:
     """Read two lists. A super-class has the name of its folder, less ``_final``."""
     rows = []
     for part in ("train", "test"):
-        path = folder / f"Ebay_{part}.txt"
-        for line in read_lines(path, facts)[1:]:
-            fields = line.split()
-            if len(fields) != 4 or "/" not in fields[3]:
-                raise malformed(path, line, "image_id class_id super_class_id path")
-            super_class = fields[3].split("/")[0].removesuffix("_final")
-            rows.append(ListedImage(part, fields[3], (super_class, fields[1])))
+        pattern, columns = r"\S+\s+(\S+)\s+\S+\s+(\S*/\S*)", "image_id class_id super_class_id path"
+        for name, file in _fields(folder / f"Ebay_{part}.txt", facts, pattern, columns, head=1):
+            super_class = file.split("/")[0].removesuffix("_final")
+            rows.append(ListedImage(part, file, (super_class, name)))
     return rows
 
 
@@ -59,11 +57,9 @@ def _inshop(folder: Path, facts: Published) -> list[ListedImage]:
     images = "Img/" if (folder / "Img" / "img").is_dir() else ""
     rows: list[ListedImage] = []
     category: dict[str, str] = {}
-    for line in read_lines(path, facts)[2:]:
-        fields = line.split()
-        if len(fields) != 3 or fields[0].count("/") < 3 or fields[2] not in ("train", "query", "gallery"):
-            raise malformed(path, line, "img/SEX/category/item/image.jpg item_id train|query|gallery")
-        file, item, part = fields
+    pattern = r"(\S*/\S*/\S*/\S*)\s+(\S+)\s+(train|query|gallery)"
+    columns = "img/SEX/category/item/image.jpg item_id train|query|gallery"
+    for file, item, part in _fields(path, facts, pattern, columns, head=2):
         of = category.setdefault(item, "/".join(file.split("/")[1:3]))
         rows.append(ListedImage(part, images + file, (of, item)))
     return sorted(rows, key=lambda row: row.part != "train")
@@ -78,10 +74,8 @@ def _inaturalist(folder: Path, facts: Published) -> list[ListedImage]:
         path = folder / "Inat_dataset_splits" / f"Inaturalist_{part}_set1.txt"
         if not path.exists():
             raise FileNotFoundError(f"{path} is missing (the authors of Smooth-AP publish the lists at {INAT_LISTS})")
-        for line in read_lines(path, facts):
-            *_, super_category, category, image = ("", "", "", *line.strip().split("/"))
-            if not (super_category and category.isdigit() and image):
-                raise malformed(path, line, "train_val2018/super-category/category/image.jpg")
+        pattern, columns = r"(?:.*/)?([^/]+)/(\d+)/([^/]+)", "train_val2018/super-category/category/image.jpg"
+        for super_category, category, image in _fields(path, facts, pattern, columns):
             if full and int(category) not in taxonomy:
                 raise ValueError(f"the taxonomy in {folder} must have category {category} of {path.name}")
             names = taxonomy[int(category)] if full else (super_category, category)
@@ -122,8 +116,8 @@ def read_dyml(folder: Path, facts: Published, split: str, level: str) -> list[Li
 def _dyml_part(folder: Path, facts: Published, part: str) -> list[ListedImage]:
     """Read one list: of "train", of "test", or of "query_fine" and its like.
 
-    The layout was learned from the authors' reading code and from HAPPIER's, not from the files. In both codes the head
-    of a list and its first image share a line; a list that has them on two is read as well.
+    In the authors' code and in HAPPIER's the head of a list and its first image share a line; a list that has them on
+    two is read as well.
     """
     kind, _, level = part.partition("_")
     home = f"bmk_{level}" if level else {"train": "train", "test": "mini-bmk_all_in_one"}[part]

@@ -1,7 +1,7 @@
 """Data sets by name: open one, list them all."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -40,7 +40,8 @@ def open_dataset(
     facts = DATASETS[name]
     check_choice(split, tuple(facts.splits), name="split")
     known = ["salt", "letters", "characters"] if name == "glyphs" else ["image_size", "crop"]
-    _check_settings(name, settings, [*known, *["level"] * name.startswith("dyml")])
+    for setting in settings:
+        check_choice(setting, [*known, *["level"] * name.startswith("dyml")], name=f"settings of {name!r}")
     if name == "glyphs":
         return UnicodeGlyphs(split, root=root, **settings)
     folder = data_folder(facts, root)
@@ -70,17 +71,15 @@ def open_detection(
     """
     check_choice(name, DETECTION_NAMES, name="name")
     check_choice(split, SPLITS if name == "scenes" else SPLITS[:2], name=f"split of {name!r}")
-    _check_settings(name, settings, ("images", "size", "seed") if name == "scenes" else ("images",))
+    for setting in settings:
+        check_choice(
+            setting, ("images", "size", "seed") if name == "scenes" else ("images",), name=f"settings of {name!r}"
+        )
     if name == "scenes":
         return Scenes(split, **settings)
     if split == "test":
         return VOC("test", root, **settings)
     return VOC("trainval", root, years=_YEARS[name], **settings)
-
-
-def _check_settings(name: str, settings: Iterable[str], known: Sequence[str]) -> None:
-    for setting in settings:
-        check_choice(setting, known, name=f"settings of {name!r}")
 
 
 def catalogue(root: str | os.PathLike[str] | None = None) -> str:

@@ -24,9 +24,9 @@ SPLITS = ("train", "test", "val", "held_out")
 class Scenes:
     """Scenes with characters of 20 classes, and a box around each: made on the fly, in about 2 ms.
 
-    A scene is a function of the seed, the split and its index alone. Class k is drawn with a probability proportional
-    to 1/k, so ``names`` go from frequent to rare; nothing may be mirrored, since Я is no R.
-    The splits are ``"train"``, ``"test"``, ``"val"`` and ``"held_out"``.
+    A scene is a function of the seed, the split ("train", "test", "val" or "held_out") and its index alone. Class k is
+    drawn with a probability proportional to 1/k, so ``names`` go from frequent to rare; nothing may be mirrored, since
+    Я is no R.
 
     Examples
     --------
@@ -56,11 +56,10 @@ class Scenes:
         return self.images
 
     def __getitem__(self, index: int) -> tuple[Tensor, dict[str, Tensor]]:
-        """A picture, uint8 (3, size, size), and what is on it.
+        """A picture, uint8 (3, size, size), and the objects on it.
 
-        ``boxes``, float32 (M, 4): x1, y1, x2, y2 in pixels, tight around the whole ink of a character, also where
-        another covers it; ``labels``, int64 (M,), from 1 to 20; ``difficult``, bool (M,): less than half of the ink can
-        be seen.
+        ``boxes``, float32 (M, 4): x1, y1, x2, y2, tight around the whole ink of a character, also where another covers
+        it; ``labels``, int64 (M,), from 1 to 20; ``difficult``, bool (M,): less than half of the ink can be seen.
         """
         if not -len(self) <= index < len(self):
             raise IndexError(f"index must lie within the {len(self)} scenes, got {index}")

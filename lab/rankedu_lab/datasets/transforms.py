@@ -35,11 +35,10 @@ def view(image: Any, draws: Tensor | None = None, *, size: int = 224, crop: str 
 
     Without ``draws``, the view of the test: the middle 7/8. Else a training view, flipped in half of the draws.
     ``crop`` "area": 16 to 100 % of the picture's area, 3:4 to 4:3, anywhere, as HAPPIER; "window": the picture is made
-    square, and a window of 7/8 of its sides is cut, 224 pixels from 256, as RaMBO.
+    square, and a window of 7/8 of its sides is cut, 224 pixels from 256, as RaMBO and HAPPIER on Online Products.
 
-    Smooth-AP's code cuts 8 to 100 % of the area; HAPPIER's, on Online Products, resizes to 256 × 256 before the test
-    crop, as "window" does. The papers resize and cut in two steps, rounded to whole pixels; the one step here differs
-    by a fraction of a pixel. An orientation in the picture's metadata is ignored, as it was by the papers' code.
+    The papers resize and cut in two steps, rounded to whole pixels; the one step here differs by a fraction of a pixel.
+    An orientation in the picture's metadata is ignored, as it was by the papers' code.
 
     Examples
     --------

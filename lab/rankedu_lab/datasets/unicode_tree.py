@@ -3,7 +3,7 @@
 import hashlib
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -108,28 +108,22 @@ def with_variants(characters: Sequence[str]) -> npt.NDArray[np.bool_]:
 
 
 def _linked(characters: Sequence[str], pictures: dict[bytes, list[str]]) -> dict[str, list[int]]:
-    """Indices of the characters, by the groups of base letters that share pictures."""
-    groups = _groups([base_letter(c) for c in characters], [[base_letter(c) for c in p] for p in pictures.values()])
-    members: dict[str, list[int]] = defaultdict(list)
-    for index, character in enumerate(characters):
-        members[groups[base_letter(character)]].append(index)
-    return members
-
-
-def _groups(letters: Iterable[str], linked: Iterable[Sequence[str]]) -> dict[str, str]:
-    """The connected components of letters, each by its first letter (union-find)."""
-    parent = {letter: letter for letter in letters}
+    """Indices of the characters, by groups of base letters that share pictures; its first letter names a group."""
+    parent = {letter: letter for letter in map(base_letter, characters)}
 
     def root(letter: str) -> str:
         while parent[letter] != letter:
             letter = parent[letter]
         return letter
 
-    for first, *others in linked:
+    for first, *others in pictures.values():
         for other in others:
-            low, high = sorted((root(first), root(other)))
+            low, high = sorted((root(base_letter(first)), root(base_letter(other))))
             parent[high] = low
-    return {letter: root(letter) for letter in parent}
+    members: dict[str, list[int]] = defaultdict(list)
+    for index, character in enumerate(characters):
+        members[root(base_letter(character))].append(index)
+    return members
 
 
 def _shuffled(text: str) -> bytes:

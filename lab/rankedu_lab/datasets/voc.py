@@ -1,13 +1,9 @@
-"""Pascal VOC: photographs of 20 classes of things, with a box around each, an XML file for each picture, and lists.
-
-The owner counts pixels from 1, and a box holds its last row and column: a box around the first pixel alone reads
-1, 1, 1, 1. Here it is 0, 0, 1, 1: the edges, measured from the upper left corner.
-"""
+"""Pascal VOC: photographs of 20 classes of things, with a box around each, an XML file for each picture, and lists."""
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from xml.etree import ElementTree
 
 import numpy as np
@@ -46,7 +42,8 @@ class VOC:
     """Pascal VOC of one year or several, in ``root/VOCdevkit``: ``years`` (2007,), or (2007, 2012), called 07+12.
 
     Only the test of 2007 has published annotations. The owner counts pixels from 1, and xmax is the last column of a
-    box: a box here is xmin − 1, ymin − 1, xmax, ymax, so that its width is x2 − x1. Opening reads the lists only.
+    box: a box here is xmin − 1, ymin − 1, xmax, ymax, so that its width is x2 − x1, and the first pixel alone is
+    0, 0, 1, 1. Opening reads the lists only.
     """
 
     flips = True
@@ -74,54 +71,34 @@ class VOC:
 
     def __getitem__(self, index: int) -> tuple[Tensor, dict[str, Tensor]]:
         """Load a picture, uint8 (3, H, W), and its ``boxes`` (M, 4), ``labels`` (M,) from 1 on, ``difficult`` (M,)."""
-        path = self._paths[index]
-        annotation = read_annotation(path)
-        target = _target(path, annotation)
-        return read_image(picture(path, annotation), FACTS, _pixels), target
+        picture, target = read_annotation(self._paths[index])
+        return read_image(picture, FACTS, _pixels), target
 
     def __repr__(self) -> str:
         return f"VOC({self.split!r} of {' and '.join(map(str, self.years))}: {len(self)} images)"
 
     def target(self, index: int) -> dict[str, Tensor]:
         """Read the target of a picture, as in ``voc[index]``, without decoding the picture."""
-        return _target(self._paths[index], read_annotation(self._paths[index]))
+        return read_annotation(self._paths[index])[1]
 
 
-class Annotation(NamedTuple):
-    """The picture's file, and each object's class, box and whether it is difficult."""
-
-    file: str
-    names: list[str]
-    boxes: list[tuple[float, float, float, float]]  # x1, y1, x2, y2: edges, from 0 on
-    difficult: list[bool]
-
-
-def read_annotation(path: Path) -> Annotation:
-    """Read an annotation; a FileNotFoundError names its publisher, a ValueError its fault."""
+def read_annotation(path: Path) -> tuple[Path, dict[str, Tensor]]:
+    """Read the picture's file and the target; a FileNotFoundError names the publisher, a ValueError the fault."""
     try:
         root = ElementTree.parse(path).getroot()
+        picture = path.parent.parent / "JPEGImages" / _text(root, "filename")
         objects = root.findall("object")
-        return Annotation(
-            _text(root, "filename"),
-            [_text(item, "name") for item in objects],
-            [_box(item) for item in objects],
-            [bool(int(item.findtext("difficult", "0"))) for item in objects],
-        )
+        return picture, {
+            "boxes": torch.tensor([_box(item) for item in objects], dtype=torch.float32).view(-1, 4),
+            "labels": torch.tensor([_label(item) for item in objects], dtype=torch.int64),
+            "difficult": torch.tensor(
+                [bool(int(item.findtext("difficult", "0"))) for item in objects], dtype=torch.bool
+            ),
+        }
     except FileNotFoundError:
         raise missing(path, FACTS) from None
     except (ElementTree.ParseError, ValueError) as error:
         raise ValueError(f"{path} must be an annotation of Pascal VOC: {error} ({FACTS.where()})") from None
-
-
-def _target(path: Path, annotation: Annotation) -> dict[str, Tensor]:
-    for name in annotation.names:
-        if name not in NAMES:
-            raise ValueError(f"{path}: a name must be one of the {len(NAMES)} classes, got {name!r}")
-    return {
-        "boxes": torch.tensor(annotation.boxes, dtype=torch.float32).view(-1, 4),
-        "labels": torch.tensor([1 + NAMES.index(name) for name in annotation.names], dtype=torch.int64),
-        "difficult": torch.tensor(annotation.difficult, dtype=torch.bool),
-    }
 
 
 def _text(element: ElementTree.Element, tag: str) -> str:
@@ -129,6 +106,13 @@ def _text(element: ElementTree.Element, tag: str) -> str:
     if not text:
         raise ValueError(f"<{element.tag}> has no <{tag}>")
     return text
+
+
+def _label(item: ElementTree.Element) -> int:
+    name = _text(item, "name")
+    if name not in NAMES:
+        raise ValueError(f"a name must be one of the {len(NAMES)} classes, got {name!r}")
+    return 1 + NAMES.index(name)
 
 
 def _box(item: ElementTree.Element) -> tuple[float, float, float, float]:
@@ -144,11 +128,6 @@ def listed(devkit: Path, year: int, part: str) -> list[Path]:
     folder = devkit / f"VOC{year}"
     ids = read_lines(folder / "ImageSets" / "Main" / f"{part}.txt", FACTS)
     return [folder / "Annotations" / f"{name.strip()}.xml" for name in ids]
-
-
-def picture(path: Path, annotation: Annotation) -> Path:
-    """Return the file of the picture of an annotation."""
-    return path.parent.parent / "JPEGImages" / annotation.file
 
 
 def _pixels(image: Any) -> Tensor:

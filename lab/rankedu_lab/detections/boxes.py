@@ -16,11 +16,10 @@ def box_iou(boxes: Tensor, others: Tensor) -> Tensor:
 
     .. math:: \mathrm{IoU}(A, B) = \frac{|A \cap B|}{|A| + |B| - |A \cap B|}
 
-    A box has the corners x1, y1, x2, y2, with x1 ≤ x2 and y1 ≤ y2; its width is x2 − x1. The value is in [0, 1],
-    float64 for float64 boxes and else float32; 0 for two boxes without area. Gradients flow. O(n m), computed in
-    float64: overlaps of just ½ come out right. Explained in chapter 16.
-    Raises ValueError for another shape, or corners that are not finite or stand in another order; TypeError for
-    anything but tensors of numbers.
+    A box has the corners x1, y1, x2, y2, with x1 ≤ x2 and y1 ≤ y2. The value is in [0, 1], computed in float64,
+    returned as float64 for float64 boxes and else as float32; 0 for two boxes without area. Gradients flow. O(n m).
+    Explained in chapter 16. Raises ValueError for another shape, or corners that are not finite or in another order;
+    TypeError for anything but tensors of numbers.
     Source: RaMBO Sec. 5.2.
 
     >>> box_iou(torch.tensor([[0, 0, 2, 2]]), torch.tensor([[0, 0, 2, 1], [1, 1, 3, 3], [5, 5, 6, 6]]))
@@ -56,18 +55,16 @@ def collect(images: Sequence[Mapping[str, Tensor]], n_classes: int, *, name: str
     """Check the boxes of every image, and put them one after the other: detections if scored, and truths if not."""
     if isinstance(images, (Mapping, Tensor, str)) or not isinstance(images, Sequence):
         raise TypeError(f"{name} must be a list, got {type(images).__name__} ({FORM})")
-    kinds = torch.float64, torch.int64, torch.float64 if scored else torch.bool
-    columns = [
-        [torch.empty(0, 4, dtype=kinds[0], device="cpu")],
-        *([torch.empty(0, dtype=kind, device="cpu")] for kind in kinds[1:]),
-    ]
-    for number, image in enumerate(images):
-        for column, part in zip(columns, _read(image, f"{name}[{number}]", n_classes, scored), strict=True):
-            column.append(part.cpu())
-    count = torch.tensor([len(labels) for labels in columns[1][1:]], dtype=torch.int64, device="cpu")
+    read = [_read(image, f"{name}[{number}]", n_classes, scored) for number, image in enumerate(images)]
+    count = torch.tensor([len(labels) for _, labels, _ in read], dtype=torch.int64, device="cpu")
     image_of = torch.arange(len(count), device="cpu").repeat_interleave(count)
     place = torch.arange(len(image_of), device="cpu") - (count.cumsum(0) - count)[image_of]
-    return Boxes(image_of, place, *(torch.cat(column).detach() for column in columns))
+    kinds = torch.float64, torch.int64, torch.float64 if scored else torch.bool
+    nothing = [
+        torch.empty(0, *size, dtype=kind, device="cpu") for size, kind in zip(((4,), (), ()), kinds, strict=True)
+    ]
+    columns = zip(nothing, *read, strict=True)
+    return Boxes(image_of, place, *(torch.cat([part.detach().cpu() for part in column]) for column in columns))
 
 
 def _read(image: Mapping[str, Tensor], name: str, n_classes: int, scored: bool) -> tuple[Tensor, Tensor, Tensor]:

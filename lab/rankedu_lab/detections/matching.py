@@ -100,10 +100,9 @@ def match_detections(
     * "coco": it takes the best of the truths that are still free, a difficult one only if there is no other, and once.
 
     Of truths overlapped equally, "voc" takes the first and "coco" the last, as their programs do. Ties of scores go by
-    position: first the image, then the place. O(N log N + pairs), N detections, and pairs of a detection and a truth in
-    the same image and class. Explained in chapter 16.
+    position: first the image, then the place. O(N log N + pairs). Explained in chapter 16.
     Raises ValueError or TypeError for lists of different lengths, entries that miss or are of another type or shape,
-    boxes that are not finite or whose corners stand in another order, NaN scores, labels outside of 1 to n_classes, or
+    boxes that are not finite or whose corners are in another order, NaN scores, labels outside of 1 to n_classes, or
     ``iou`` outside (0, 1]. The image is named.
     Source: RaMBO Sec. 5.2.
 
@@ -169,19 +168,14 @@ def evaluate_detections(
     Returns
     -------
     dict
-        ================ ==============================================================================
-        ``"AP"``         float, the mean over the classes that have a truth; nan if none has
-        ``"per class"``  Tensor of float64, shape (C,); nan for a class without truths
-        ``"truths"``     Tensor of int64, shape (C,), truths of each class without the difficult ones
-        ================ ==============================================================================
+        "AP", a float, is the mean over the classes that have a truth, nan if none has; "per class", float64 of shape
+        (C,), is nan for a class without truths; "truths", int64 of shape (C,), counts them without the difficult ones.
 
     Notes
     -----
-    Warns by `UndefinedMetricWarning` once, if classes are left out of the mean. None ≤ all-point, equal exactly if p
-    never rises; 11-point differs from all-point by at most 1/11, to either side. Its recalls are compared as fractions:
-    of 10 truths, 3 reach the recall 0.3. VOC's published boxes count pixels, 1-based and both ends included: (xmin − 1,
-    ymin − 1, xmax, ymax) are the same boxes with x2 − x1 as width. Cost, ties and errors are those of
-    :func:`match_detections`. Explained in chapter 16.
+    Warns by `UndefinedMetricWarning` once, if classes are left out of the mean. The recalls of 11-point are compared as
+    fractions: of 10 truths, 3 reach the recall 0.3. Cost, ties and errors are those of :func:`match_detections`.
+    Explained in chapter 16.
     Source: RaMBO Eq. 4; RaMBO Eq. 5; RaMBO Eq. 6; RaMBO Sec. 5.2; RaMBO Tab. 5.
 
     Examples

@@ -36,9 +36,7 @@ class OnProposals(nn.Module):
     Notes
     -----
     The paper does not say which scores it ranks, nor what becomes of the background. Here it is no class: it has no AP,
-    and its proposals are irrelevant to every class. Before training all probabilities are about 1/(C + 1), which a
-    margin of 0.15 puts too far apart for any moderate λ: hence log-odds. In float32 at least, also under autocast.
-    Explained in chapter 16.
+    and its proposals are irrelevant to every class. In float32 at least, also under autocast. Explained in chapter 16.
     Raises TypeError for a loss that is not callable; ValueError for other scores.
     Source: RaMBO Sec. 5.2.
 
@@ -69,11 +67,10 @@ class OnProposals(nn.Module):
     def forward(self, class_logits: Tensor, labels: Tensor) -> Tensor:
         """Compute the loss of a batch of proposals: what the loss returns.
 
-        Raises ValueError for NaN, other shapes, or labels outside −1 … C; TypeError for logits that are not floating
-        point, or labels that are not integers.
-
         The logits have shape (P, C + 1), the background first; of the labels, (P,), 1 … C are classes, 0 is the
-        background, and −1 leaves a proposal out. With ``background="last"`` 0 … C − 1 are classes, and C is it.
+        background, and −1 leaves a proposal out. With ``background="last"`` 0 … C − 1 are classes, and C is it. Raises
+        ValueError for NaN, other shapes, or other labels; TypeError for logits that are not floating point, or labels
+        that are not integers.
         """
         check_values(class_logits, name="class_logits")
         check_floating(class_logits, name="class_logits")

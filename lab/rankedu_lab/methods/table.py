@@ -12,30 +12,10 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from rankedu import hierarchy
-from rankedu.losses import (
-    APLoss,
-    FastAPLoss,
-    HAPLoss,
-    HAPPIERLoss,
-    OnEmbeddings,
-    RecallAtKSurrogateLoss,
-    RecallLoss,
-    ROADMAPLoss,
-    SupAPLoss,
-)
+from rankedu import hierarchy, losses
 from rankedu.memory import EmbeddingMemory
 from rankedu.rankers import PRESETS, BlackboxRanker, HistogramRanker, IdentityRanker, SigmoidRanker, SupremumRanker
-from rankedu_lab.contestants import (
-    APSVMLoss,
-    CSLLoss,
-    ErrorDrivenAPLoss,
-    SOAPLoss,
-    SumOverLevels,
-    baseline,
-    baseline_names,
-    baseline_settings,
-)
+from rankedu_lab import contestants
 from rankedu_lab.training.loading import leaves
 
 
@@ -73,15 +53,9 @@ class Method:
 METHODS: dict[str, Method] = {}
 
 
-def _enter(title: str, source: str, **wants: bool) -> Callable[[Any], Any]:
+def _enter(name: str, title: str, source: str, make: Callable[..., nn.Module], **wants: bool) -> None:
     """Enter a function from the training set and settings to a loss on embeddings, and what it wants."""
-
-    def enter(make: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
-        name = make.__name__
-        METHODS[name] = Method(name, title, source, _keywords(make), make, **wants)
-        return make
-
-    return enter
+    METHODS[name] = Method(name, title, source, _keywords(make), make, **wants)
 
 
 def _ranked(name: str, title: str, source: str, score_loss: Callable[..., Any], *, paths: bool = False) -> None:
@@ -90,7 +64,7 @@ def _ranked(name: str, title: str, source: str, score_loss: Callable[..., Any], 
     def make(train: TrainingSet, *, memory: int = 0, exclude_self: bool = True, **settings: Any) -> nn.Module:
         made = score_loss(train, **settings) if "train" in names else score_loss(**settings)
         loss, relevance = made if isinstance(made, tuple) else (made, None)
-        return OnEmbeddings(loss, exclude_self, EmbeddingMemory(memory) if memory else None, relevance)
+        return losses.OnEmbeddings(loss, exclude_self, _memory(memory), relevance)
 
     names = inspect.signature(score_loss).parameters
     METHODS[name] = Method(name, title, source, {**_keywords(score_loss), **_keywords(make)}, make, paths)
@@ -99,6 +73,16 @@ def _ranked(name: str, title: str, source: str, score_loss: Callable[..., Any], 
 def _keywords(function: Callable[..., Any]) -> dict[str, Any]:
     parameters = inspect.signature(function).parameters.values()
     return {p.name: p.default for p in parameters if p.default is not p.empty}
+
+
+def _memory(length: int) -> EmbeddingMemory | None:
+    return EmbeddingMemory(length) if length else None
+
+
+def _labels(train: TrainingSet, name: str) -> Tensor:
+    if train.labels is None:
+        raise ValueError(f"labels must be those of the training set for {name!r}, got None (it keeps a table of them)")
+    return train.labels
 
 
 def _step(name: str, temperature: float) -> dict[str, Any]:
@@ -124,49 +108,9 @@ def _graded(alpha: float, monotone: bool = False) -> Callable[..., Tensor]:
 def _weighted_ap(train: TrainingSet, temperature: float = 0.01, step: str = "happier") -> tuple[nn.Module, Any]:
     depth = 1 if train.labels is None or train.labels.ndim == 1 else train.labels.shape[1]
     relevance = partial(hierarchy.weighted_ap_relevance, weights=[1.0] * depth)  # all levels weigh the same
-    return HAPLoss(_supremum(step, temperature)), relevance
+    return losses.HAPLoss(_supremum(step, temperature)), relevance
 
 
-# fmt: off
-_ranked("rambo_log", "RaMBO log", "RaMBO Tab. 2–4",
-        lambda margin=0.02, lam=4.0: RecallLoss(_blackbox(lam), margin, "log"))
-_ranked("rambo_loglog", "RaMBO log log", "RaMBO Tab. 2–4",
-        lambda margin=0.02, lam=4.0: RecallLoss(_blackbox(lam), margin, "loglog"))
-_ranked("rambo_ap", "Blackbox AP", "Smooth-AP supp. Tab. S2",
-        lambda margin=0.02, lam=4.0: APLoss(_blackbox(lam), margin))
-_ranked("smooth_ap", "Smooth-AP", "HAPPIER Tab. 1–4",
-        lambda temperature=0.01, margin=0.0: APLoss(SigmoidRanker(temperature), margin, within_grad=True))
-_ranked("fast_ap", "FastAP", "RaMBO Tab. 2 and 4",
-        lambda bins=20: FastAPLoss(bins))
-_ranked("soft_bin_ap", "Soft-binned AP", "not in a table",
-        lambda bins=20, margin=0.0: APLoss(HistogramRanker(bins), margin, within_grad=True))
-_ranked("sup_ap", "SupAP", "not in a table",
-        lambda temperature=0.01, step="roadmap": SupAPLoss(**_step(step, temperature)))
-_ranked("roadmap", "ROADMAP", "HAPPIER Tab. 1–4",
-        lambda weight=0.5, temperature=0.01, step="roadmap": ROADMAPLoss(weight, **_step(step, temperature)))
-_ranked("identity", "Identity", "not in a table",
-        lambda margin=0.02: RecallLoss(IdentityRanker(), margin, "log"))
-_ranked("recall_at_k_surrogate", "Recall at k, sigmoids", "not in a table",
-        lambda temperature=0.01, rank_temperature=1.0: (
-            RecallAtKSurrogateLoss(SigmoidRanker(temperature), temperature=rank_temperature)))
-_ranked("error_driven_ap", "Error-driven AP", "RaMBO Tab. 1",
-        lambda delta=1.0: ErrorDrivenAPLoss(delta))
-_ranked("ap_svm", "AP-SVM", "RaMBO Tab. 1",
-        lambda: APSVMLoss())
-_ranked("hap_sigmoid", "H-AP by a sigmoid", "HAPPIER Tab. 5",
-        lambda temperature=0.01, alpha=1.0, margin=0.0: (
-            HAPLoss(SigmoidRanker(temperature), margin, within_grad=True), _graded(alpha)), paths=True)
-_ranked("hap", "H-AP", "HAPPIER Tab. 5–6",
-        lambda temperature=0.01, alpha=1.0, monotone=False, step="happier": (
-            HAPLoss(_supremum(step, temperature)), _graded(alpha, monotone)), paths=True)
-_ranked("blackbox_hap", "Blackbox H-AP", "not in a table",
-        lambda margin=0.02, lam=4.0, alpha=1.0, monotone=False: (
-            HAPLoss(_blackbox(lam), margin), _graded(alpha, monotone)), paths=True)
-_ranked("weighted_ap", "ΣwAP", "HAPPIER Tab. 6", _weighted_ap, paths=True)
-# fmt: on
-
-
-@_enter("HAPPIER", "HAPPIER Tab. 1–5", paths=True, proxies=True)
 def happier(
     train: TrainingSet,
     weight: float = 0.1,
@@ -178,7 +122,7 @@ def happier(
     memory: int = 0,
     exclude_self: bool = True,
 ) -> nn.Module:
-    return HAPPIERLoss(
+    return losses.HAPPIERLoss(
         *_sizes(train),
         weight,
         alpha,
@@ -186,9 +130,54 @@ def happier(
         temperature=proxy_temperature,
         ranker=_supremum(step, temperature),
         exclude_self=exclude_self,
-        memory=EmbeddingMemory(memory) if memory else None,
+        memory=_memory(memory),
     )
 
+
+# fmt: off
+_ranked("rambo_log", "RaMBO log", "RaMBO Tab. 2–4",
+        lambda margin=0.02, lam=4.0: losses.RecallLoss(_blackbox(lam), margin, "log"))
+_ranked("rambo_loglog", "RaMBO log log", "RaMBO Tab. 2–4",
+        lambda margin=0.02, lam=4.0: losses.RecallLoss(_blackbox(lam), margin, "loglog"))
+_ranked("rambo_ap", "Blackbox AP", "Smooth-AP supp. Tab. S2",
+        lambda margin=0.02, lam=4.0: losses.APLoss(_blackbox(lam), margin))
+_ranked("smooth_ap", "Smooth-AP", "HAPPIER Tab. 1–4",
+        lambda temperature=0.01, margin=0.0: losses.APLoss(SigmoidRanker(temperature), margin, within_grad=True))
+_ranked("fast_ap", "FastAP", "RaMBO Tab. 2 and 4",
+        lambda bins=20: losses.FastAPLoss(bins))
+_ranked("soft_bin_ap", "Soft-binned AP", "not in a table",
+        lambda bins=20, margin=0.0: losses.APLoss(HistogramRanker(bins), margin, within_grad=True))
+_ranked("sup_ap", "SupAP", "not in a table",
+        lambda temperature=0.01, step="roadmap": losses.SupAPLoss(**_step(step, temperature)))
+_ranked("roadmap", "ROADMAP", "HAPPIER Tab. 1–4",
+        lambda weight=0.5, temperature=0.01, step="roadmap": losses.ROADMAPLoss(weight, **_step(step, temperature)))
+_ranked("identity", "Identity", "not in a table",
+        lambda margin=0.02: losses.RecallLoss(IdentityRanker(), margin, "log"))
+_ranked("recall_at_k_surrogate", "Recall at k, sigmoids", "not in a table",
+        lambda temperature=0.01, rank_temperature=1.0: (
+            losses.RecallAtKSurrogateLoss(SigmoidRanker(temperature), temperature=rank_temperature)))
+_ranked("error_driven_ap", "Error-driven AP", "RaMBO Tab. 1",
+        lambda delta=1.0: contestants.ErrorDrivenAPLoss(delta))
+_ranked("ap_svm", "AP-SVM", "RaMBO Tab. 1",
+        lambda: contestants.APSVMLoss())
+_ranked("hap_sigmoid", "H-AP by a sigmoid", "HAPPIER Tab. 5",
+        lambda temperature=0.01, alpha=1.0, margin=0.0: (
+            losses.HAPLoss(SigmoidRanker(temperature), margin, within_grad=True), _graded(alpha)), paths=True)
+_ranked("hap", "H-AP", "HAPPIER Tab. 5–6",
+        lambda temperature=0.01, alpha=1.0, monotone=False, step="happier": (
+            losses.HAPLoss(_supremum(step, temperature)), _graded(alpha, monotone)), paths=True)
+_ranked("blackbox_hap", "Blackbox H-AP", "not in a table",
+        lambda margin=0.02, lam=4.0, alpha=1.0, monotone=False: (
+            losses.HAPLoss(_blackbox(lam), margin), _graded(alpha, monotone)), paths=True)
+_ranked("weighted_ap", "ΣwAP", "HAPPIER Tab. 6", _weighted_ap, paths=True)
+_enter("happier", "HAPPIER", "HAPPIER Tab. 1–5", happier, paths=True, proxies=True)
+_enter("csl", "CSL", "HAPPIER Tab. 1–4",
+       lambda train, scale=32.0: contestants.CSLLoss(_labels(train, "csl").unique(dim=0), train.dim, scale=scale),
+       paths=True, proxies=True)
+_enter("soap", "SOAP", "not in a table",
+       lambda train, temperature=0.01, gamma=0.9: (
+           contestants.SOAPLoss(leaves(_labels(train, "soap")), temperature, gamma)), takes_items=True)
+# fmt: on
 
 METHODS["happier_f"] = replace(  # on iNaturalist α is 3
     METHODS["happier"],
@@ -198,20 +187,6 @@ METHODS["happier_f"] = replace(  # on iNaturalist α is 3
     settings={**METHODS["happier"].settings, "alpha": 5.0},
     make=lambda train, **settings: happier(train, **{"alpha": 5.0, **settings}),
 )
-
-
-@_enter("CSL", "HAPPIER Tab. 1–4", paths=True, proxies=True)
-def csl(train: TrainingSet, scale: float = 32.0) -> nn.Module:
-    if train.labels is None:
-        raise ValueError("labels must be the paths of the training set for 'csl', got None (it has proxies of them)")
-    return CSLLoss(train.labels.unique(dim=0), train.dim, scale=scale)
-
-
-@_enter("SOAP", "not in a table", takes_items=True)
-def soap(train: TrainingSet, temperature: float = 0.01, gamma: float = 0.9) -> nn.Module:
-    if train.labels is None:
-        raise ValueError("labels must be those of the training set for 'soap', got None (it keeps ranks of its items)")
-    return SOAPLoss(leaves(train.labels), temperature, gamma)
 
 
 def _sizes(train: TrainingSet) -> tuple[int, int]:
@@ -237,17 +212,17 @@ _TITLES = {
 def _baseline(name: str) -> Method:
     """Make the row of a baseline, which has proxies if it needs the number of classes."""
     title, source = _TITLES.get(name, (name.replace("_", " ").capitalize(), "not in a table"))
-    settings = baseline_settings(name)
+    settings = contestants.baseline_settings(name)
     proxies = "n_classes" in settings
 
     def make(train: TrainingSet, **settings: Any) -> nn.Module:
-        return baseline(name, *(_sizes(train) if proxies else ()), **settings)
+        return contestants.baseline(name, *(_sizes(train) if proxies else ()), **settings)
 
     own = {key: value for key, value in settings.items() if key not in ("n_classes", "dim")}
     return Method(name, title, source, own, make, proxies=proxies)
 
 
-METHODS |= {name: _baseline(name) for name in baseline_names()}
+METHODS |= {name: _baseline(name) for name in contestants.baseline_names()}
 
 #: The methods of which the tables have the sum over levels.
 _SUMS = {
@@ -265,7 +240,9 @@ def _sum(method: Method) -> Method:
         if train.labels is None or train.labels.ndim != 2:
             shape = "None" if train.labels is None else f"shape {tuple(train.labels.shape)}"
             raise ValueError(f"labels must be the paths (N, L) of the training set for {name!r}, got {shape}")
-        return SumOverLevels(lambda n: method.make(TrainingSet(train.dim, n, None), **settings), train.labels)
+        return contestants.SumOverLevels(
+            lambda n: method.make(TrainingSet(train.dim, n, None), **settings), train.labels
+        )
 
     source = _SUMS.get(method.name, "not in a table")
     return replace(method, name=name, title=f"Σ {method.title}", source=source, paths=True, make=make, is_sum=True)

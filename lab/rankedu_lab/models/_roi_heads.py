@@ -14,13 +14,10 @@ _Parent: Any = load_torchvision("Faster R-CNN").models.detection.roi_heads.RoIHe
 
 
 class RoIHeads(_Parent):  # type: ignore[misc]
-    """torchvision's, but for the loss of the classifier.
+    """torchvision's, but for the loss of the classifier: class logits and labels are caught as they pass.
 
     ``classifier_loss`` takes class logits (P, C + 1) and labels (P,); ``mark`` is called with "loss begins" before and
     with "loss ends" after it; ``last`` keeps logits and labels of the last step, without their graph.
-
-    The class logits and the labels are caught as they pass; torchvision's forward does the rest, its cross entropy
-    included, which is cheap.
     """
 
     classifier_loss: nn.Module

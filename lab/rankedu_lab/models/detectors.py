@@ -35,11 +35,8 @@ def build_detector(
     ``OnProposals(MAPLoss(BlackboxRanker(1e5)))``. ``pretrained`` starts the backbone from ImageNet; ``weights`` is a
     file made by ``torch.save(net.state_dict(), …)``, of such a detector, whatever its loss, or of an image classifier
     of torchvision's with that backbone. ``image_size`` is what the shorter side is resized to, ``proposals`` how many
-    of a picture the classifier is trained on.
-
-    Detections are not cut off at a score: AP depends on the order, and a loss of the order fixes no level. The paper's
-    detectors are mmdetection's; these have the same parts, and torchvision's settings. ``losses["cross_entropy"]`` is
-    for the log, and in no sum; ``net.pretrained`` says how it starts.
+    of a picture the classifier is trained on. ``losses["cross_entropy"]`` is in no sum; ``net.pretrained`` says how it
+    starts. Detections are not cut off at a score: AP depends on the order, and a loss of the order fixes no level.
 
     Source: RaMBO Sec. 5.2.
 

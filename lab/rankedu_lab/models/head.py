@@ -14,8 +14,7 @@ Net = TypeVar("Net", bound=nn.Module)
 class EmbeddingNet(nn.Module):
     """Embed pictures on the unit sphere: the backbone, ``features``, then the head, ``embed``.
 
-    The papers train the head with a larger learning rate than the backbone (RaMBO), or alone at first; so both can be
-    asked for. ``pretrained`` says where the backbone's start comes from.
+    ``pretrained`` says where the backbone's start comes from.
     """
 
     features: nn.Module
@@ -64,8 +63,7 @@ class _FrozenBatchNorm(nn.BatchNorm2d):
 def freeze_batch_norm(net: Net) -> Net:
     """Freeze every batch norm of pictures in a network for good, in place: statistics, scale and shift stay.
 
-    A batch of a few classes has other statistics than the test set, above all one that is drawn from two super-classes.
-    Pretrained statistics are better left alone; those of a random start, mean 0 and variance 1, normalise nothing.
+    A batch of a few classes has other statistics than the test set, so pretrained statistics are better left alone.
     """
     for module in net.modules():
         if type(module) is nn.BatchNorm2d:

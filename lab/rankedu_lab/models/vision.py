@@ -23,8 +23,7 @@ def load_torchvision(needed_for: str, *, instead: str = "") -> ModuleType:
     """Import torchvision; where its compiled operators do not load, put equal ones in PyTorch in their place.
 
     torchvision's wheels are built for a torch with CUDA: beside a torch for the CPU even ``import torchvision`` fails.
-    Faster R-CNN needs two operators of the compiled part, and both are short in PyTorch. Where the real ones load,
-    nothing is touched.
+    Where the real operators load, nothing is touched.
     """
     try:
         try:

@@ -32,7 +32,6 @@ class DetectionBatch(NamedTuple):
 
     images: list[Tensor]  #: (3, H, W), from 0 to 1, on the network's device
     targets: list[Target]  #: "boxes" (M, 4) and "labels" (M,); on a difficult object the label is −1
-    truths: list[Target]  #: the data set's own targets, on the CPU
     draws: None = None  #: nothing is drawn from one batch to the next
 
 
@@ -69,8 +68,7 @@ def _load(
     for items in load(partial(_view, data, seed), keys, workers=workers, pin=device.type == "cuda", collate=list):
         images = [image.to(device, non_blocking=True).float() / 255 for image, _ in items]
         known = ((target["boxes"], target["labels"].masked_fill(target["difficult"], -1)) for _, target in items)
-        targets = [{"boxes": boxes.to(device), "labels": labels.to(device)} for boxes, labels in known]
-        yield DetectionBatch(images, targets, [target for _, target in items])
+        yield DetectionBatch(images, [{"boxes": b.to(device), "labels": labels.to(device)} for b, labels in known])
 
 
 def _view(data: DetectionData, seed: int | None, key: tuple[int, ...]) -> tuple[Tensor, Target]:
@@ -170,15 +168,12 @@ def detect(
     return [{name: found[name].cpu() for name in parts} for batch in shown for found in net(batch.images)]
 
 
-@torch.no_grad()
 def evaluate_detector(
     net: nn.Module, data: DetectionData, *, batch_size: int = 16, workers: int = 0, progress: bool = False
 ) -> dict[str, float]:
     """Measure "AP50", the mean over classes of average precision at an overlap of one half, and its 11-point form."""
-    detections, truths = [], []
-    for batch in _shown(net, data, batch_size, workers, progress):
-        detections += [{name: values.cpu() for name, values in found.items()} for found in net(batch.images)]
-        truths += batch.truths
+    detections = detect(net, data, batch_size=batch_size, workers=workers, progress=progress)
+    truths = [data.target(index) for index in range(len(data))]
     matches = match_detections(detections, truths, n_classes=len(data.names))
     kinds = {"AP50": "all-point", "AP50 11-point": "11-point"}
     return {name: float(matches.average_precision(kind).nanmean()) for name, kind in kinds.items()}
@@ -215,6 +210,6 @@ def _shown(
             keys = ([(index,) for index in part.tolist()] for part in torch.arange(len(data)).split(batch_size))
             for batch in _load(data, None, keys, device, workers):
                 yield batch
-                bar.update(len(batch.truths))
+                bar.update(len(batch.images))
     finally:
         net.train(was_training)

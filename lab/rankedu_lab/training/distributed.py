@@ -6,11 +6,11 @@ Start them with ``torchrun --nproc-per-node 2 ...``; all that is here does nothi
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.nn.functional import all_gather  # with its gradient
 
 __all__ = ["gather", "joined", "own_part", "rank", "world_size"]
 
@@ -48,20 +48,6 @@ def own_part(batch: Tensor) -> Tensor:
     return batch.chunk(world_size())[rank()]
 
 
-class _Gather(torch.autograd.Function):
-    """All embeddings on every process. Backward, the gradients that all processes have for the own share are added."""
-
-    @staticmethod
-    def forward(ctx: Any, embeddings: Tensor) -> Tensor:
-        return torch.cat(_all(embeddings))
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> Tensor:
-        gradient = gradient.contiguous().clone()
-        dist.all_reduce(gradient)
-        return gradient.chunk(world_size())[rank()]
-
-
 def gather(embeddings: Tensor, labels: Tensor, *others: Tensor) -> tuple[Tensor, ...]:
     """Collect the shares of all processes, with their gradient: (b, dim) to (processes · b, dim), and the labels.
 
@@ -71,14 +57,7 @@ def gather(embeddings: Tensor, labels: Tensor, *others: Tensor) -> tuple[Tensor,
     """
     if world_size() == 1:
         return embeddings, labels, *others
-    sizes = [int(size) for size in _all(torch.tensor([len(embeddings)], device=embeddings.device))]
+    sizes = [int(size) for size in all_gather(torch.tensor([len(embeddings)], device=embeddings.device))]
     if len(set(sizes)) > 1:
         raise ValueError(f"embeddings must be as many on every process, got {sizes} (share the batch out evenly)")
-    return _Gather.apply(embeddings), *(torch.cat(_all(other)) for other in (labels, *others))
-
-
-def _all(tensor: Tensor) -> list[Tensor]:
-    """A tensor of all processes."""
-    parts = [torch.empty_like(tensor) for _ in range(world_size())]
-    dist.all_gather(parts, tensor.detach().contiguous())
-    return parts
+    return tuple(torch.cat(all_gather(each.contiguous())) for each in (embeddings, labels, *others))

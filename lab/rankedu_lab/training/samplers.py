@@ -71,9 +71,8 @@ class SuperClassSampler(ClassBalancedSampler):
     """Draw batches from ``super_classes`` super-classes each: equally many classes of them, ``per_class`` items each.
 
     ``labels`` (N, L) are paths from root to leaf: the first column is the super-class, the whole path the class. All
-    sets of super-classes are gone through in random order, again and again, with ``batches_per_pair`` batches each, as
-    in FastAP's released code (RaMBO: 10 for Online Products, 4 for In-shop). Classes and super-classes that are too
-    small are left out.
+    sets of super-classes are gone through in random order, again and again, with ``batches_per_pair`` batches each
+    (RaMBO: 10 for Online Products, 4 for In-shop). Classes and super-classes that are too small are left out.
 
     Source: RaMBO supp. Sec. A; RaMBO Sec. 5.1.
     """

@@ -50,8 +50,8 @@ def draw_scores(
 ) -> Tensor:
     """Draw ``lists`` lists of n scores to sort, (lists, n): of one distribution, or each of any, all equally likely.
 
-    They are those of SoDeep's released code, but there uniform lists come three times as often, evenly spaced ones stay
-    within [0, 1] or span all of [-1, 1], and an eleventh kind, uniform in a random range, is never drawn.
+    They are those of SoDeep's released code, but there uniform lists come three times as often, and evenly spaced ones
+    stay within [0, 1] or span all of [-1, 1].
     """
     check_count(n, "n", least=2, hint="a list of one item is sorted")
     chosen = torch.default_generator if generator is None else generator

@@ -6,7 +6,7 @@ import pytest
 import torch
 from drawn import coin, gradient, random
 
-from rankedu_lab.contestants import APSVMLoss, interleaving, most_violated_ranking
+from rankedu_lab.contestants import APSVMLoss, ap_svm, most_violated_ranking
 
 INFERENCE = ["mohapatra", "yue"]
 
@@ -52,7 +52,7 @@ def test_value_is_the_maximum_over_all_interleavings(inference):
 
 @pytest.mark.parametrize("tile", [1, 1 << 16])
 def test_both_inferences_agree(monkeypatch, tile):
-    monkeypatch.setattr(interleaving, "TILE", tile)
+    monkeypatch.setattr(ap_svm, "TILE", tile)
     sizes = [(2, 1), (50, 1), (50, 49), (300, 3), (300, 150), (300, 290)] + [(3000, 30)] * (tile > 1)
     for (n, p), seed, spread, ties in product(sizes, range(2), (0.1, 1.0, 0.2), (False, True)):
         spread, case = spread * n if spread == 0.2 else spread, (n, p, seed, spread, ties)

@@ -285,8 +285,9 @@ def test_the_owner_counts_from_one_and_a_box_holds_its_last_pixel(tmp_path, voc,
     # As some annotations of 2011 and 2012 have them: parts, fractions, and no mark.
     head = "<part><name>head</name>" + BOX.format(3, 3, 4, 4) + "</part>"
     annotation(voc, "p", f"<object><name>person</name>{head}{BOX.format('2.5', '3', '10.75', '20')}</object>")
-    found = read_annotation(voc / "Annotations" / "p.xml")
-    assert found.names == ["person"] and found.boxes == [(1.5, 2, 10.75, 20)] and found.difficult == [False]
+    picture, found = read_annotation(voc / "Annotations" / "p.xml")
+    assert picture.name == "p.jpg" and [data.names[label - 1] for label in found["labels"]] == ["person"]
+    assert found["boxes"].tolist() == [[1.5, 2, 10.75, 20]] and found["difficult"].tolist() == [False]
     monkeypatch.setenv("RANKEDU_DATA", str(tmp_path))
     for name, split, count in (("voc07", "train", 2), ("voc07", "test", 1), ("voc0712", "train", 4)):
         data = open_detection(name, split)

@@ -38,6 +38,9 @@ class Pictures:
         labels, difficult = torch.tensor([1 + index % 2]), torch.tensor([index % 3 == 0])
         return image, {"boxes": torch.tensor([[1.0, 2.0, 4.0, 6.0]]), "labels": labels, "difficult": difficult}
 
+    def target(self, index):
+        return self[index][1]
+
 
 class Fake(nn.Module):
     """It has the losses of a detector, and draws from the global generator as one does."""

@@ -164,6 +164,11 @@ def check_ids(ids: Tensor | None, ref_ids: Tensor | None, embeddings: Tensor, re
         raise ValueError(f"{missing} must be given too, got None (ids for queries and references)")
     for name, values, rows in (("ids", ids, embeddings), ("ref_ids", ref_ids, ref_emb)):
         if values is not None and rows is not None:
-            check_integers(values, name, "number the items of the data set")
-            if values.shape != rows.shape[:1]:
-                raise ValueError(f"{name} must have shape ({len(rows)},), one for each item, got {tuple(values.shape)}")
+            check_numbers(values, rows, name)
+
+
+def check_numbers(ids: Tensor, rows: Tensor, name: str) -> None:
+    """One integer for each row."""
+    check_integers(ids, name, "number the items of the data set")
+    if ids.shape != rows.shape[:1]:
+        raise ValueError(f"{name} must have shape ({len(rows)},), one for each item, got {tuple(ids.shape)}")

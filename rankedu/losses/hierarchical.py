@@ -44,8 +44,7 @@ class HAPLoss(APLoss):
     Raises
     ------
     ValueError, TypeError
-        As :class:`APLoss`; for ``within_grad`` with a `SupremumRanker`, ``lower`` without one, or one that is no
-        function.
+        As :class:`APLoss`, and for ``within_grad`` with a `SupremumRanker`, or a ``lower`` without one or not callable.
 
     References
     ----------

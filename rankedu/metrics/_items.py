@@ -4,8 +4,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rankedu.checks import check_integers, warn_caller
-from rankedu.labels import same_items
+from rankedu.checks import warn_caller
+from rankedu.labels import check_numbers, same_items
 from rankedu.metrics._ranking import Ints, array
 
 Rows = slice | Tensor
@@ -92,22 +92,18 @@ def identify(
     if ids is None:
         own, n = alone or same_items(embeddings, labels, gallery, gallery_labels), len(labels)
         return slice(None), slice(None), np.arange(n) if own else np.full(n, -1)
-    rows, queries = _distinct(ids, labels, "ids", "embeddings")
+    rows, queries = _distinct(ids, labels, "ids")
     if gallery_ids is None:
         return rows, rows, np.arange(len(queries))
-    columns, items = _distinct(gallery_ids, gallery_labels, "gallery_ids", "gallery")
+    columns, items = _distinct(gallery_ids, gallery_labels, "gallery_ids")
     order = np.argsort(items)
     twin = order[np.minimum(np.searchsorted(items, queries, sorter=order), len(order) - 1)]
     return rows, columns, np.where(items[twin] == queries, twin, -1)
 
 
-def _distinct(ids: Tensor, labels: Tensor, name: str, beside: str) -> tuple[Rows, Ints]:
+def _distinct(ids: Tensor, labels: Tensor, name: str) -> tuple[Rows, Ints]:
     """Choose the first row of each id, and its id; warn of the others, which must have the same label."""
-    check_integers(ids, name, "number the items")
-    if ids.shape != labels.shape[:1]:
-        raise ValueError(
-            f"{name} must have shape ({len(labels)},), one id for each of {beside}, got {tuple(ids.shape)}"
-        )
+    check_numbers(ids, labels, name)
     numbers = array(ids).astype(np.int64)
     _, first, number = np.unique(numbers, return_index=True, return_inverse=True)
     if len(first) == len(numbers):

@@ -63,7 +63,7 @@ def ndcg(
     Raises
     ------
     ValueError, TypeError
-        As :func:`average_precision`, and for gains of another shape, negative ones, or such that are not finite.
+        As :func:`average_precision`, and for gains of another shape, negative or not finite.
 
     References
     ----------
@@ -348,7 +348,7 @@ def average_precision_per_level(
     Raises
     ------
     ValueError, TypeError
-        As :func:`average_set_intersection`, and for less levels than occur.
+        As :func:`average_set_intersection`, and for fewer levels than occur.
 
     References
     ----------

@@ -358,6 +358,11 @@ def test_queries_without_a_relevant_item_are_left_out_counted_and_warned_of_once
     assert all(values[4].isnan().all() and not values[:4].isnan().any() for values in result["per_query"].values())
 
 
+def test_two_columns_that_are_one_level_are_warned_of():
+    with pytest.warns(hierarchy.FlatHierarchyWarning, match="a column 2 that splits no class of column 1"):
+        evaluate(points("distinct", 20), paths("hierarchy", 20)[:, [0, 0, 1]])
+
+
 def test_inverted_relevance_is_warned_of_once_and_monotone_cures_it():
     labels = torch.tensor([[1, 1]] * 9 + [[1, 2]])  # the first nine have eight leaves and one cousin
     embeddings = points("distinct", 10)

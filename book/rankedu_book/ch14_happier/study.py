@@ -3,6 +3,7 @@
 import csv
 import functools
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -10,7 +11,6 @@ from torch import Tensor
 
 from rankedu.rankers import PRESETS, SupremumRanker
 from rankedu_book.ch14_happier.bounds import upper_bound
-from rankedu_book.kit.compare import Interval, interval
 from rankedu_lab import CHECKOUT
 
 
@@ -71,10 +71,20 @@ def arms(symbol: str) -> dict[float, str]:
     return dict(sorted((float(arm.removeprefix(named)), arm) for arm in recorded() if arm.startswith(named)))
 
 
-def gain(arm: str, other: str, measure: str) -> Interval:
+class Gain(NamedTuple):
+    """A mean over seeds, ± half of the width of its confidence interval of 95 % (Student's t)."""
+
+    mean: float
+    half: float
+
+
+def gain(arm: str, other: str, measure: str) -> Gain:
     """Return by how many points an arm is better, paired by seed, without the variation between searches."""
-    values = (np.array([float(row[measure]) for row in recorded()[name]]) for name in (arm, other))
-    return interval(100 * np.subtract(*values))
+    from scipy import stats
+
+    values = (np.array([100 * float(row[measure]) for row in recorded()[name]]) for name in (arm, other))
+    low, high = stats.ttest_rel(*values).confidence_interval()
+    return Gain((low + high) / 2, (high - low) / 2)
 
 
 def verdict(preset: str) -> str:

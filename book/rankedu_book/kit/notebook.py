@@ -18,7 +18,6 @@ from ipywidgets import FloatLogSlider, FloatSlider, IntSlider, SelectionSlider
 from rankedu.rankers import NoStepWarning
 from rankedu_book.kit import style
 from rankedu_book.kit.check import check
-from rankedu_book.kit.compare import interval
 from rankedu_book.kit.figures import show, show_source
 from rankedu_book.kit.predict import predict
 
@@ -29,7 +28,6 @@ __all__ = [
     "SelectionSlider",
     "check",
     "interact",
-    "interval",
     "np",
     "predict",
     "show",

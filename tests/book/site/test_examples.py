@@ -10,13 +10,13 @@ from contextlib import suppress
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from tools.notebooks import pairs
 from tools.results import examples as record_examples
 from typer.testing import CliRunner
 
 from rankedu import losses, memory, rankers
 from rankedu.cli import app
-from rankedu_book.kit.compare import interval
 from rankedu_lab import contestants, detections, training
 from rankedu_lab.experiments.own.training import LOSSES as OWN
 from rankedu_lab.methods import METHODS
@@ -156,10 +156,16 @@ DATA, STARTS = ("outlines", "characters"), ("plain", "normalised", "trained")
 RATES = (0.0003, 0.001, 0.003, 0.01)
 
 
+def interval(values, comparisons: int = 1) -> tuple[float, float]:
+    """The mean of paired differences, and half of the width of its interval; several comparisons share the level."""
+    low, high = stats.ttest_1samp(values, 0).confidence_interval(1 - 0.05 / comparisons)
+    return (low + high) / 2, (high - low) / 2
+
+
 def above(column: dict, name: str) -> str:
     """▲ or ▼ for a loss that is better or worse than the triplet loss by an interval of 99 %."""
-    found = interval(np.subtract(column[name]["test"], column["triplet, semi-hard"]["test"]), comparisons=5)
-    return "" if not found.clear else "▲" if found.mean > 0 else "▼"
+    mean, half = interval(np.subtract(column[name]["test"], column["triplet, semi-hard"]["test"]), comparisons=5)
+    return "" if abs(mean) <= half else "▲" if mean > 0 else "▼"
 
 
 def table_of(head: str) -> dict[str, list[str]]:
@@ -169,8 +175,8 @@ def table_of(head: str) -> dict[str, list[str]]:
 
 
 def in_percent(values: list[float], *, sign: str = "", **about: int) -> str:
-    found = interval(np.array(values), **about)
-    return f"{100 * found.mean:{sign}.1f}±{100 * found.half:.1f}".replace("-", "−")
+    mean, half = interval(np.array(values), **about)
+    return f"{100 * mean:{sign}.1f}±{100 * half:.1f}".replace("-", "−")
 
 
 def test_the_tables_of_first_losses_are_those_of_their_record_and_support_the_advice():

@@ -1,13 +1,14 @@
 """The picture of *Use it* that compares losses, drawn from `book/data/first_loss.json`."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from rankedu_book.kit import style
-from rankedu_book.kit.compare import interval
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "first_loss.json"
 STARTS = ("plain", "normalised", "trained")
@@ -19,6 +20,12 @@ def block(folder: Path) -> str:
     return f"```{{image}} _generated/first_losses.png\n:alt: {style.description(drawn)}\n```\n"
 
 
+def interval(values: Sequence[float], comparisons: int = 1) -> tuple[float, float]:
+    """Return a mean and half of the width of its interval (Student's t); several comparisons share the level of 5 %."""
+    low, high = stats.ttest_1samp(values, 0).confidence_interval(1 - 0.05 / comparisons)
+    return (low + high) / 2, (high - low) / 2
+
+
 def dots() -> Any:
     """Draw the mean of each loss with its interval, for both kinds of pictures and the three networks."""
     record = json.loads(DATA.read_text(encoding="utf-8"))
@@ -26,8 +33,8 @@ def dots() -> Any:
     figure, axes = style.figure(1, 2, width=style.WIDEST, height=4.6, sharey=True)
     for axis, pictures in zip(axes, ("outlines", "characters"), strict=True):
         for k, (start, look) in enumerate(style.looks(STARTS, linestyle="none", markersize=7).items()):
-            found = [interval(np.array(record[f"{pictures}, {start}"][name]["test"])) for name in names]
-            means, halves = ([100 * getattr(one, part) for one in found] for part in ("mean", "half"))
+            found = [interval(record[f"{pictures}, {start}"][name]["test"]) for name in names]
+            means, halves = 100 * np.array(found).T
             places = np.arange(len(names)) + 0.22 * (k - 1)
             axis.errorbar(means, places, xerr=halves, label=start, elinewidth=1.2, **look)
         axis.set(title=pictures, xlabel="mAP@R (percent)", ylim=(len(names) - 0.4, -0.6))

@@ -10,9 +10,9 @@ from contextlib import suppress
 import numpy as np
 import pytest
 import torch
-from scipy import stats
 from tools.notebooks import pairs
 from tools.results import examples as record_examples
+from tools.results.first_losses import interval
 from typer.testing import CliRunner
 
 from rankedu import losses, memory, rankers
@@ -154,12 +154,6 @@ FIRST = json.loads((pairs.ROOT / "book" / "data" / "first_loss.json").read_text(
 #: Kinds of pictures, and starts of the network.
 DATA, STARTS = ("outlines", "characters"), ("plain", "normalised", "trained")
 RATES = (0.0003, 0.001, 0.003, 0.01)
-
-
-def interval(values, comparisons: int = 1) -> tuple[float, float]:
-    """The mean of paired differences, and half of the width of its interval; several comparisons share the level."""
-    low, high = stats.ttest_1samp(values, 0).confidence_interval(1 - 0.05 / comparisons)
-    return (low + high) / 2, (high - low) / 2
 
 
 def above(column: dict, name: str) -> str:

@@ -42,8 +42,8 @@ FIGURES = {
     ),
     "average-precision": About(
         "**Raise AP without changing P@3.** Drag an item, or click on it to make it relevant or irrelevant.",
-        "Eight items by their scores. A bar stands at the rank of each relevant item, as high as the precision there: "
-        "one half at rank 2, one half at rank 4, three fifths at rank 5. AP is the mean of the three bars, 0.53.",
+        "Eight items by their scores, the best at the top. Beside each relevant item is a bar, as long as the "
+        "precision there: one half at rank 2, one half at rank 4, three fifths at rank 5. AP is their mean, 0.53.",
         ({},),
     ),
     "staircase": About(
@@ -60,11 +60,10 @@ FIGURES = {
         ({}, {"pegs": [1, 2, 3, 4, 5]}),
     ),
     "h-ap": About(
-        "You asked for a Lada #2. **Drag a car, or slide β.** H-AP is the filled part of all boxes. A row of a box is "
-        "full if its car is as relevant as the car of the box.",
-        "Seven cars by their scores, and a box for each car that is related to the query, as high as the relevance of "
-        "the car. A box has a row for each car down to its rank. A row is full if that car is at least as near to the "
-        "query, and partly filled or empty if it is not. H-AP is the filled part of all boxes, 0.76.",
+        "You asked for a Lada #2. **Drag a car, or slide β.** H-AP is the filled part of all bars.",
+        "Seven cars by their scores, the best at the top. Beside each car is a bar, as long as the relevance of the "
+        "car, with a part for each car down to it. A part is full if that car is at least as near to the query, and "
+        "partly filled or empty if it is not. H-AP is the filled part of all bars, 0.76.",
         ({},),
     ),
     "easy-background": About(
@@ -108,9 +107,9 @@ FIGURES = {
         ({"margin": 0.24},),
     ),
     "tau": About(
-        "**Slide the temperature.** How many pairs have a slope? Click on an item to see its pairs.",
-        "Fifteen pairs of a relevant and an irrelevant item as points on a sigmoid of their difference. Most of them "
-        "are in a shaded band around the difference zero, in which the sigmoid has a slope.",
+        "**Slide the temperature.** Which pairs have a slope? Drag an item to change its pairs.",
+        "Six pairs of a relevant and an irrelevant item as points on a sigmoid of their difference, each with its "
+        "name. Four of them are in a shaded band around the difference zero, in which the sigmoid has a slope.",
         ({},),
     ),
     "bins": About(

@@ -17,52 +17,37 @@ rankedu.figures["average-precision"] = ({ el, model, ranks, ui }) => {
     ];
   }
 
-  let axis = null;
   function draw(state, width) {
     const { scores, relevance } = state;
     const wide = width > 560;
-    const plot = wide ? width - 240 : width; // the steps; beside or below them, the metrics
-    const high = wide ? 370 : 470;
-    axis = ui.scale([1, 0], [24, width - 24]);
-    const column = ui.scale([0.5, n + 0.5], [34, plot]);
-    const level = ui.scale([0, 1], [330, 160]);
-    const places = ranks.rank(scores);
-    const shares = ranks.precisions(scores, relevance);
-    const metrics = measured(state);
+    const plot = wide ? width - 230 : width; // the list; beside or below it, the metrics
+    const [top, tall] = [26, wide ? 34 : 30], bottom = top + n * tall;
+    const across = ui.scale([0, 1], [112, plot - 40]);
+    const [places, shares, metrics] = [ranks.rank(scores), ranks.precisions(scores, relevance), measured(state)];
     const ap = metrics[0][1];
+    const says = (i) => `score ${ui.number(scores[i])}, rank ${places[i]}, ${relevance[i] ? `relevant, precision ${ui.number(shares[i])}` : "irrelevant"}`;
+    const [items, level] = ladder(top, bottom, (x, y, i) => ui.item(x, y, relevance[i], NAMES[i], 13), says);
     const marks = [
-      ui.tag("text", { x: 0, y: 12, class: "soft" }, "high score"), ui.tag("text", { x: width, y: 12, class: "soft", "text-anchor": "end" }, "low score"),
-      ui.tag("line", { x1: 0, x2: width, y1: 46, y2: 46, class: "axis" }),
+      ui.tag("text", { x: 84, y: 16, class: "soft", "text-anchor": "end" }, "rank"),
+      ui.tag("text", { x: 112, y: 16, class: "soft" }, wide ? "precision at each relevant item: the share of relevant items down to it" : "precision at each relevant item"),
     ];
-    for (const share of [0, 0.5, 1]) {
-      marks.push(ui.tag("line", { x1: 34, x2: plot, y1: level(share), y2: level(share), class: "axis" }));
-      marks.push(ui.tag("text", { x: 28, y: level(share) + 4, class: "soft", "text-anchor": "end" }, String(share)));
-    }
     places.forEach((place, i) => {
-      const [x, left, right] = [column(place), column(place - 0.42), column(place + 0.42)];
-      marks.push(ui.tag("path", { d: `M${axis(scores[i])},62 C${axis(scores[i])},100 ${x},90 ${x},126`, class: "axis" }));
-      if (relevance[i]) {
-        marks.push(ui.tag("rect", { x: left, y: level(shares[i]), width: right - left, height: level(0) - level(shares[i]), class: "area" }));
-        marks.push(ui.tag("line", { x1: left, x2: right, y1: level(shares[i]), y2: level(shares[i]), class: "line" }));
-        const of = `${Math.round(shares[i] * place)}/${place}`;
-        marks.push(ui.tag("text", { x, y: level(0) - 8, "text-anchor": "middle", class: "bold" }, of));
-      }
-      marks.push(ui.tag("text", { x, y: 142, "text-anchor": "middle", class: relevance[i] ? "bold" : "no" }, NAMES[i]));
-      marks.push(ui.tag("text", { x, y: level(0) + 18, "text-anchor": "middle", class: "soft" }, String(place)));
+      const y = top + (place - 0.5) * tall;
+      marks.push(ui.tag("path", { d: `M40,${level(scores[i])} C56,${level(scores[i])} 48,${y} 64,${y}`, class: "axis" }));
+      marks.push(ui.tag("text", { x: 82, y: y + 5, "text-anchor": "end", class: "soft" }, String(place)));
+      marks.push(ui.tag("text", { x: 96, y: y + 5, "text-anchor": "middle", class: relevance[i] ? "bold" : "no" }, NAMES[i]));
+      if (!relevance[i]) return;
+      marks.push(ui.tag("rect", { x: across(0), y: y - 9, width: across(shares[i]) - across(0), height: 18, class: "area" }));
+      for (let part = 0; part < place; part += 1)
+        marks.push(ui.tag("rect", { x: across(part / place), y: y - 9, width: across(1 / place) - across(0), height: 18, class: "box fine" }));
+      marks.push(ui.tag("text", { x: plot, y: y + 5, "text-anchor": "end", class: "bold" }, `${Math.round(shares[i] * place)}/${place}`));
     });
-    marks.push(ui.tag("text", { x: 34, y: level(0) + 35, class: "soft" }, "rank, and the precision at each relevant item"));
-    marks.push(ui.tag("line", { x1: 34, x2: plot, y1: level(ap), y2: level(ap), class: "line dashed mean" }));
-    marks.push(ui.tag("text", { x: plot - 2, y: level(ap) - 6, "text-anchor": "end", class: "bold mean" }, `AP = ${ui.number(ap)}`));
-    marks.push(ui.bars(metrics, width, ...(wide ? [plot + 40, 172] : [0, 386])));
-    [...scores.keys()].sort((i, j) => (handles[i].node === document.activeElement) - (handles[j].node === document.activeElement)).forEach((i) => {
-      const x = axis(scores[i]);
-      marks.push(ui.item(x, 46, relevance[i], NAMES[i]));
-      const words = `score ${ui.number(scores[i])}, rank ${places[i]}, ${relevance[i] ? `relevant, precision ${ui.number(shares[i])}` : "irrelevant"}`;
-      handles[i].at(x, 46, `Item ${NAMES[i]}`, words, scores[i]);
-    });
-    picture.draw(width, marks.join(""), "A list of items, and its average precision", high);
+    marks.push(ui.tag("line", { x1: across(ap), x2: across(ap), y1: top, y2: bottom, class: "line dashed mean" }));
+    marks.push(ui.tag("text", { x: across(ap), y: bottom + 16, "text-anchor": "middle", class: "bold mean" }, `AP = ${ui.number(ap)}`));
+    marks.push(ui.bars(metrics, width, ...(wide ? [plot + 40, 60] : [0, bottom + 42])));
+    picture.draw(width, marks.join("") + items, "A list of items, and its average precision", bottom + (wide ? 22 : 126));
     const terms = ranks.order(scores).filter((i) => relevance[i]).map((i) => `${Math.round(shares[i] * places[i])}/${places[i]}`);
-    return terms.length ? `AP is the mean of ${terms.join(", ")}, which is ${ui.number(ap)}.` : "No item is relevant, so AP is not defined.";
+    return `AP is the mean of ${terms.join(", ")}, which is ${ui.number(ap)}.`;
   }
 
   const play = ui.figure({
@@ -70,16 +55,9 @@ rankedu.figures["average-precision"] = ({ el, model, ranks, ui }) => {
     shown: ({ scores, relevance }) => ({ average_precision: ranks.average_precision(scores, relevance) }),
   });
   const picture = play.svg(370);
-  const put = (i, score) => play.set({ scores: play.state.scores.map((old, k) => (k === i ? Number(ui.clamp(score, 0, 1).toFixed(3)) : old)) });
   function turn(i) {
     const relevance = play.state.relevance.map((old, k) => (k === i ? 1 - old : old));
     if (relevance.some(Boolean)) play.set({ relevance });
   }
-  const handles = [...NAMES].map((_, i) =>
-    play.handle(picture, {
-      move: ({ x }) => put(i, axis.back(x)),
-      by: (dx, dy) => put(i, play.state.scores[i] + 0.02 * (dy || -dx)),
-      tap: () => turn(i),
-    }),
-  );
+  const ladder = play.ladder(picture, NAMES, { tap: turn });
 };

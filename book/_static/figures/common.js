@@ -338,6 +338,29 @@ rankedu.ui = (() => {
       };
     }
 
+    /**
+     * The scores of the state as items on an upright line, the best at the top, which can be dragged. `tap(i)` hears of a
+     * click, `take()` that an item is taken hold of. Called with the ends of the line, with what draws an item and with
+     * what is said of it, it returns the marks and the scale.
+     */
+    function ladder(picture, names, { tap, take = () => undefined }) {
+      let axis = null;
+      const put = (i, score) => set({ scores: state.scores.map((old, k) => (k === i ? Number(clamp(score, 0, 1).toFixed(3)) : old)) });
+      const handles = [...names].map((_, i) =>
+        handle(picture, { move: ({ y }) => put(i, axis.back(y)), by: (dx, dy) => put(i, state.scores[i] + 0.02 * (dy || dx)), tap: () => tap(i) }));
+      handles.forEach(({ node }) => ["pointerdown", "focus"].forEach((kind) => node.addEventListener(kind, take)));
+      return (top, bottom, mark, says) => {
+        axis = scale([1, 0], [top + 16, bottom - 16]);
+        const held = (i) => handles[i].node === document.activeElement; // it lies on top
+        const marks = [
+          tag("text", { x: 0, y: top - 10, class: "soft" }, "score"), tag("line", { x1: 22, x2: 22, y1: top, y2: bottom, class: "axis" }),
+          ...[...handles.keys()].sort((i, j) => held(i) - held(j)).map((i) => mark(22, axis(state.scores[i]), i)),
+        ];
+        handles.forEach((one, i) => one.at(22, axis(state.scores[i]), `Item ${names[i]}`, says(i), state.scores[i]));
+        return [marks.join(""), axis];
+      };
+    }
+
     /** The colour of a CSS variable of figures.css, as it is in this theme. */
     const colour = (variable) => getComputedStyle(el).getPropertyValue(`--play-${variable}`).trim();
 
@@ -370,7 +393,7 @@ rankedu.ui = (() => {
       Object.assign(state, model.get("state"));
       wanted ||= requestAnimationFrame(render);
     });
-    const here = { el, stage, controls, state, set, slider, button, svg, handle, list, canvas, colour };
+    const here = { el, stage, controls, state, set, slider, button, svg, handle, list, ladder, canvas, colour };
     el.play = here; // for tests, and for readers who open the console
     // Before the page is painted, so that nothing jumps; and not at a frame, which a page behind another is not given.
     queueMicrotask(() => {

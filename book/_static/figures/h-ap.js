@@ -1,4 +1,4 @@
-/* A list of relatives to drag: H-AP as the filled part of boxes, one for each item, for any exponent of the relevance. */
+/* A list of relatives to drag: H-AP as the filled part of bars, one for each item, for any exponent of the relevance. */
 "use strict";
 
 globalThis.rankedu ??= { figures: {} };
@@ -26,54 +26,37 @@ rankedu.figures["h-ap"] = ({ el, model, ranks, ui }) => {
     ui.tag("rect", { x: x - r, y: y - r, width: 2 * r, height: 2 * r, rx: (r * level) / LEAF, class: LEVELS[level] }) +
     ui.tag("text", { x, y: y + 5, "text-anchor": "middle", class: "bold" }, String(level));
 
-  let [axis, before] = [null, []]; // before: the metrics when the reader took hold of an item
+  let before = []; // the metrics when the reader took hold of an item
   function draw(state, width) {
     const { scores, levels, alpha } = state;
     const wide = width > 560;
-    const plot = wide ? width - 230 : width; // the boxes; beside or below them, the metrics
-    axis = ui.scale([1, 0], [24, width - 24]);
-    const column = ui.scale([0.5, n + 0.5], [0, plot]);
-    const half = (column(1) - column(0)) * 0.41;
+    const plot = wide ? width - 230 : width; // the list; beside or below it, the metrics
+    const [top, tall, left] = [26, wide ? 36 : 32, 138], bottom = top + n * tall;
     const [places, inOrder, rel] = [ranks.rank(scores), ranks.order(scores), ranks.relevance(levels, alpha)];
-    const [base, tall] = wide ? [330, 180] : [262, 116];
+    const across = ui.scale([0, Math.max(...rel)], [left, plot - 78]);
     const shares = ranks.h_rank(scores, rel).map((share, k) => share / places[k]);
     const metrics = measured(state);
-    const line = wide ? 66 : 80; // the scores
-    const marks = CARS.map((car, level) => {
-      const at = LEAF - level;
-      const [x, y] = wide ? [(at * width) / 4, 0] : [(at % 2) * (width / 2), 20 * Math.floor(at / 2)];
-      const worth = levels.includes(level) ? ui.number(rel[levels.indexOf(level)]) : "none";
-      return mark(x + 9, y + 9, level, 9) + ui.tag("text", { x: x + 26, y: y + 14 }, `${car}, rel ${worth}`);
-    });
-    marks.push(
-      ui.tag("text", { x: 0, y: line - 22, class: "soft" }, "high score"), ui.tag("text", { x: width, y: line - 22, class: "soft", "text-anchor": "end" }, "low score"),
-      ui.tag("line", { x1: 0, x2: width, y1: line, y2: line, class: "axis" }),
-    );
+    const says = (i) => `${CARS[levels[i]]}, score ${ui.number(scores[i])}, rank ${places[i]}, H-rank / rank ${ui.number(shares[i])} of ${ui.number(rel[i])}`;
+    const [items, level] = ladder(top, bottom, (x, y, i) => mark(x, y, levels[i], 13), says);
+    const marks = [ui.tag("text", { x: 70, y: 16, class: "soft" }, "rank"), ui.tag("text", { x: plot, y: 16, class: "soft", "text-anchor": "end" }, "filled of relevance")];
     places.forEach((place, k) => {
-      const x = column(place);
-      const high = (tall * rel[k]) / Math.max(...rel);
-      marks.push(ui.tag("path", { d: `M${axis(scores[k])},${line + 16} C${axis(scores[k])},${line + 42} ${x},${base - tall - 42} ${x},${base - high - 22}`, class: "axis" }));
+      const y = top + (place - 0.5) * tall, part = (across(rel[k]) - left) / place;
+      marks.push(ui.tag("path", { d: `M40,${level(scores[k])} C56,${level(scores[k])} 48,${y} 64,${y}`, class: "axis" }));
+      marks.push(ui.tag("text", { x: 70, y: y + 5, class: levels[k] === LEAF ? "bold" : "" }, `${place} ${CARS[levels[k]]}`));
       inOrder.slice(0, rel[k] ? place : 0).forEach((j, above) => {
-        const [share, row] = [Math.min(rel[j], rel[k]) / rel[k], high / place];
-        if (share) marks.push(ui.tag("rect", { x: x - half, y: base - high + above * row, width: 2 * half * share, height: row, class: `tile ${LEVELS[levels[j]]}` }));
+        const share = Math.min(rel[j], rel[k]) / rel[k];
+        if (share) marks.push(ui.tag("rect", { x: left + above * part, y: y - 11, width: part * share, height: 22, class: `tile ${LEVELS[levels[j]]}` }));
+        marks.push(ui.tag("rect", { x: left + above * part, y: y - 11, width: part, height: 22, class: "box fine" }));
       });
-      marks.push(ui.tag("rect", { x: x - half, y: base - high, width: 2 * half, height: high, class: "box" }));
-      marks.push(ui.tag("text", { x, y: base - high - 7, "text-anchor": "middle", class: "bold" }, rel[k] ? ui.number(shares[k]) : "0"));
-      marks.push(mark(x, base + 14, levels[k], 9), ui.tag("text", { x, y: base + 40, "text-anchor": "middle", class: "soft" }, place === 1 ? "rank 1" : String(place)));
+      marks.push(ui.tag("text", { x: plot, y: y + 5, "text-anchor": "end", class: rel[k] ? "" : "soft" }, rel[k] ? `${ui.number(shares[k])} of ${ui.number(rel[k])}` : "irrelevant"));
     });
-    marks.push(ui.bars(metrics, width, ...(wide ? [plot + 30, base - 84] : [0, base + 62]), before));
-    [...scores.keys()].sort((i, j) => (handles[i].node === document.activeElement) - (handles[j].node === document.activeElement)).forEach((i) => {
-      const x = axis(scores[i]);
-      marks.push(mark(x, line, levels[i], 15));
-      const words = `${CARS[levels[i]]}, score ${ui.number(scores[i])}, rank ${places[i]}, H-rank / rank ${ui.number(shares[i])} of ${ui.number(rel[i])}`;
-      handles[i].at(x, line, `Item ${NAMES[i]}`, words, scores[i]);
-    });
-    picture.draw(width, marks.join(""), "A list of cars, and its hierarchical average precision", base + (wide ? 46 : 104));
+    marks.push(ui.bars(metrics, width, ...(wide ? [plot + 40, 80] : [0, bottom + 20]), before));
+    picture.draw(width, marks.join("") + items, "A list of cars, and its hierarchical average precision", bottom + (wide ? 8 : 66));
     const [whole, leaf] = [0, 1].map((row) => metrics[row][1] - (before.length ? before[row] : metrics[row][1]));
     const way = (change) => `${change > 0 ? "rises" : "falls"} by ${ui.number(Math.abs(change))}`;
     const [sum, most] = [shares, rel].map((values) => ui.number(ranks.mean(values) * n));
-    const usual = `The numbers are H-rank / rank. Their sum, ${sum}, divided by the sum of rel, ${most}, is H‑AP.`;
-    return whole * leaf < -1e-5 ? `AP of Lada #2 ${way(leaf)} with this move, and H-AP ${way(whole)}. They disagree.` : usual;
+    if (whole * leaf < -1e-5) return `AP of Lada #2 ${way(leaf)} with this move, and H-AP ${way(whole)}. They disagree.`;
+    return `The bars are filled to ${sum} of ${most}, so H‑AP is ${ui.number(metrics[0][1])}.`;
   }
 
   const play = ui.figure({
@@ -84,22 +67,12 @@ rankedu.figures["h-ap"] = ({ el, model, ranks, ui }) => {
     },
   });
   const picture = play.svg(400);
-  const put = (i, score) => play.set({ scores: play.state.scores.map((old, k) => (k === i ? Number(ui.clamp(score, 0, 1).toFixed(3)) : old)) });
   const take = () => (before = measured(play.state).map(([, value]) => value));
   function turn(i) {
     const levels = play.state.levels.map((old, k) => (k === i ? (old + LEAF) % (LEAF + 1) : old));
     if (levels.includes(LEAF)) play.set({ levels });
   }
-  const handles = [...NAMES].map((_, i) => {
-    const handle = play.handle(picture, {
-      move: ({ x }) => put(i, axis.back(x)),
-      by: (dx, dy) => put(i, play.state.scores[i] + 0.02 * (dy || -dx)),
-      tap: () => turn(i),
-    });
-    handle.node.addEventListener("pointerdown", take);
-    handle.node.addEventListener("focus", take);
-    return handle;
-  });
+  const ladder = play.ladder(picture, NAMES, { tap: turn, take });
   const slider = play.slider("alpha", { label: "exponent β", low: 0.1, high: 10, log: true, ends: ["every relative counts", "only Lada #2 counts"] });
   slider.addEventListener("pointerdown", () => (before = []));
 };

@@ -103,11 +103,13 @@ rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
         context.stroke();
       }
     // The two sides of the block.
-    for (const [side, name] of [[(x) => [x, FAR], "left"], [(x) => [FAR, x], "right"]]) {
-      context.fillStyle = play.colour(name);
+    context.fillStyle = play.colour("soft");
+    for (const [side, dark] of [[(x) => [x, FAR], 0.5], [(x) => [FAR, x], 0.3]]) {
+      context.globalAlpha = dark;
       outline(context, [...knots.map((x) => seat(side(x), lam)), project(side(FAR), LOW - 0.3), project(side(0), LOW - 0.3)]);
       context.fill();
     }
+    context.globalAlpha = 1;
   }
 
   const start = { lam: LEAST, ball: [0.45, 1.4] };

@@ -20,11 +20,11 @@ rankedu.figures.margin = ({ el, model, ranks, ui }) => {
   const alphas = Array.from({ length: 201 }, (_, k) => (k * MOST) / 200);
   let [axis, sizes, of, seen] = [null, [], "", 0]; // the length of the gradient for every margin: a staircase, like the ranks
   function draw({ scores, margin, lam }, width) {
-    axis = ui.scale([1.21, -0.21], [R + 2, width - R - 2]);
+    axis = ui.scale([-0.21, 1.21], [R + 2, width - R - 2]);
     const shifted = ranks.shift_by_margin(scores, RELEVANT, margin);
     const slopes = gradient(scores, margin, lam);
     const marks = [
-      ui.tag("text", { x: 0, y: 13, class: "bold" }, "ranks of the scores"), ui.tag("text", { x: width, y: 13, class: "soft", "text-anchor": "end" }, "low score"),
+      ui.tag("text", { x: 0, y: 13, class: "bold" }, "ranks of the scores"), ui.tag("text", { x: width, y: 13, class: "soft", "text-anchor": "end" }, "high score"),
       ui.tag("text", { x: 0, y: SHIFTED + 46, class: "bold" }, "ranks with the margin"),
     ];
     [[TOP, scores, -16], [SHIFTED, shifted, 25]].forEach(([y, values, down]) => {
@@ -34,7 +34,7 @@ rankedu.figures.margin = ({ el, model, ranks, ui }) => {
     });
     scores.forEach((score, i) => marks.push(ui.arrow(axis(score), TOP + R + 2, axis(shifted[i]), SHIFTED - R - 4, RELEVANT[i] ? "blue fine" : "red fine")));
     scores.forEach((score, i) => {
-      const way = Math.sign(slopes[i]), long = ui.clamp(40 * Math.abs(slopes[i]), 14, 30); // a descent step raises what is pushed to the left
+      const way = -Math.sign(slopes[i]), long = ui.clamp(40 * Math.abs(slopes[i]), 14, 30); // a descent step raises what is pushed to the right
       if (way) marks.push(ui.arrow(axis(score) + way * R, TOP, axis(score) + way * (R + long), TOP, `thick ${RELEVANT[i] ? "blue" : "red"}`, 9));
       marks.push(ui.item(axis(score), TOP, RELEVANT[i], NAMES[i], R), ui.item(axis(shifted[i]), SHIFTED, RELEVANT[i], NAMES[i], R));
       handles[i].at(axis(score), TOP, `Item ${NAMES[i]}`, `score ${ui.number(score)}`, score);
@@ -62,7 +62,7 @@ rankedu.figures.margin = ({ el, model, ranks, ui }) => {
   const play = ui.figure({ el, model, name: "margin", start, draw, shown: ({ scores, margin, lam }) => ({ gap: gap(scores), gradient: gradient(scores, margin, lam) }) });
   const picture = play.svg(324);
   const put = (i, score) => play.set({ scores: play.state.scores.map((old, k) => (k === i ? Number(ui.clamp(score, 0, 1).toFixed(3)) : old)) });
-  const handles = [...NAMES].map((_, i) => play.handle(picture, { move: ({ x }) => put(i, axis.back(x)), by: (dx, dy) => put(i, play.state.scores[i] + 0.02 * (dy || -dx)) }));
+  const handles = [...NAMES].map((_, i) => play.handle(picture, { move: ({ x }) => put(i, axis.back(x)), by: (dx, dy) => put(i, play.state.scores[i] + 0.02 * (dy || dx)) }));
   play.slider("margin", { label: "α, the margin", low: 0, high: MOST });
   play.slider("lam", { label: "λ, how far the gradient looks ahead", low: 0.1, high: 30, log: true });
 };

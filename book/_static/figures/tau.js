@@ -5,8 +5,8 @@
 globalThis.rankedu ??= { figures: {} };
 
 rankedu.figures.tau = ({ el, model, ranks, ui }) => {
-  const NAMES = "ABCDEFGH", RELEVANT = [1, 0, 0, 1, 0, 1, 0, 0];
-  const start = { scores: [0.95, 0.82, 0.69, 0.56, 0.44, 0.32, 0.19, 0.06], tau: 0.05 };
+  const NAMES = "ABCDE", RELEVANT = [0, 1, 0, 1, 0];
+  const start = { scores: [0.9, 0.8, 0.6, 0.4, 0.3], tau: 0.03 };
   const THRESHOLD = 0.005; // of the slope, as in the paper
   const PAIRS = RELEVANT.flatMap((own, k) => (own ? RELEVANT.flatMap((other, j) => (other ? [] : [[k, j]])) : []));
   const slope = (x, tau) => (ranks.sigmoid(x / tau) * ranks.sigmoid(-x / tau)) / tau;
@@ -16,11 +16,11 @@ rankedu.figures.tau = ({ el, model, ranks, ui }) => {
     const wide = width > 560, plot = wide ? width - 230 : width, high = wide ? 366 : 398, up = wide ? 0 : 24;
     const places = ranks.rank(scores);
     const [line, axis] = list(width, 44, (i) => `rank ${places[i]}`);
-    const x = ui.scale([-1, 1], [34, plot - 10]), y = ui.scale([0, 1], [226 - up, 96]);
+    const x = ui.scale([-1, 1], [34, plot - 10]), y = ui.scale([0, 1], [230 - up, 122 - up / 3]);
     const steepest = 1 / (4 * tau), base = 300 - up;
     const near = 4 * tau * THRESHOLD < 1 ? 2 * tau * Math.acosh(Math.sqrt(steepest / THRESHOLD)) : 0;
     const [from, to] = [x(Math.max(-near, -1)), x(Math.min(near, 1))];
-    const marks = [ui.tag("rect", { x: from, y: 88, width: to - from, height: base - 88, class: "region" })];
+    const marks = [ui.tag("rect", { x: from, y: 92, width: to - from, height: base - 92, class: "region" })];
     for (const share of [0, 0.5, 1]) {
       marks.push(ui.tag("line", { x1: x(-1), x2: x(1), y1: y(share), y2: y(share), class: "axis" }));
       marks.push(ui.tag("text", { x: 26, y: y(share) + 4, class: "soft", "text-anchor": "end" }, share === 0.5 ? "½" : String(share)));
@@ -31,6 +31,14 @@ rankedu.figures.tau = ({ el, model, ranks, ui }) => {
     marks.push(ui.tag("polyline", { points: path((d) => y(ranks.sigmoid(d / tau))), class: "line" }));
     marks.push(ui.tag("line", { x1: x(-1), x2: x(1), y1: base, y2: base, class: "axis" }));
     marks.push(ui.tag("polyline", { points: path((d) => base - (50 * slope(d, tau)) / steepest), class: "line thin" }));
+    // Every pair has its name: the difference that it is.
+    const differences = PAIRS.map(([k, j]) => scores[j] - scores[k]);
+    const labels = ui.apart(differences.map(x), 36, 50, plot - 16);
+    PAIRS.forEach(([k, j], pair) => {
+      const d = differences[pair], at = y(ranks.sigmoid(d / tau));
+      marks.push(ui.tag("path", { d: `M${labels[pair]},${88} L${x(d)},${Math.max(at - 8, 92)} V${at}`, class: "axis" }));
+      marks.push(ui.tag("text", { x: labels[pair], y: 84, "text-anchor": "middle", class: slope(d, tau) > THRESHOLD ? "bold" : "soft" }, `${NAMES[j]}−${NAMES[k]}`));
+    });
     let close = 0;
     const held = NAMES[[...picture.handles.children].indexOf(document.activeElement)];
     for (const [k, j] of PAIRS) {

@@ -155,7 +155,7 @@ def test_the_average_precision_is_that_of_the_list_that_was_dragged(shown):
     box = page.locator(".play-handle").nth(4).bounding_box()
     page.mouse.move(box["x"] + 22, box["y"] + 22)
     page.mouse.down()
-    page.mouse.move(30, box["y"] + 22, steps=5)
+    page.mouse.move(box["x"] + 22, page.locator(".play-stage").bounding_box()["y"], steps=5)
     page.mouse.up()
     page.locator(".play-handle").nth(0).press("Enter")
     walk.until(page, "() => JSON.parse(document.querySelector('.play').dataset.state).relevance[0] === 1")

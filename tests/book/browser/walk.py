@@ -156,7 +156,7 @@ COLUMNS = """async () => {
   const hidden = [...document.querySelectorAll(".toggle-hidden")];
   folds.forEach((one) => { one.open = true; });
   hidden.forEach((one) => one.classList.remove("toggle-hidden"));
-  await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  await new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 1000); });
   const found = [...document.querySelectorAll("main *")].filter((box) => {
     if (box.scrollWidth - box.clientWidth <= 8 || !box.clientWidth || box.closest("svg, math")) return false;
     const { overflowX, maskImage } = getComputedStyle(box);

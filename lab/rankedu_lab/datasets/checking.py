@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
-
 from rankedu.checks import check_choice
 from rankedu_lab.datasets import voc
 from rankedu_lab.datasets.layouts import READ
@@ -107,8 +105,9 @@ def _check_voc(devkit: Path, facts: Published) -> tuple[list[Count], list[str]]:
             continue
         read = [voc.read_annotation(path) for path in voc.listed(devkit, int(year), split)]
         problems += _missing(f"pictures of {part}", [picture for picture, _ in read], facts)
-        labels, difficult = (torch.cat([target[key] for _, target in read]) for key in ("labels", "difficult"))
-        found = {"images": len(read), "objects": int((~difficult).sum()), "difficult": int(difficult.sum())}
-        found["classes"] = len(labels.unique())
+        labels = [label for _, target in read for label in target["labels"].tolist()]
+        difficult = sum(int(target["difficult"].sum()) for _, target in read)
+        found = {"images": len(read), "objects": len(labels) - difficult, "difficult": difficult}
+        found["classes"] = len(set(labels))
         counts += [Count(part, what, count, published.get(what)) for what, count in found.items()]
     return counts, problems

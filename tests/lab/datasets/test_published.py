@@ -226,8 +226,10 @@ def test_check_names_missing_pictures_and_shared_classes_and_counts_objects_with
     missing, shared = check("sop", tmp_path).problems
     assert missing.startswith("missing images: 1, among them ") and "c_0.JPG (" in missing
     assert shared.startswith("classes in training and test: 1, ")
+    write(voc / "ImageSets" / "Main" / "test.txt", "")
     found = {(count.part, count.what): count.found for count in check("voc", tmp_path).counts}
     assert (found["2007 trainval", "objects"], found["2007 trainval", "difficult"]) == (2, 1)
+    assert (found["2007 test", "images"], found["2007 test", "classes"]) == (0, 0)
 
 
 BOX = "<bndbox><xmin>{}</xmin><ymin>{}</ymin><xmax>{}</xmax><ymax>{}</ymax></bndbox>"

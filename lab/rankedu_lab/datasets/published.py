@@ -22,8 +22,7 @@ class Published:
 
     ``folder`` is the name of its folder; ``levels`` are those of the labels from root to leaf; ``splits`` the parts of
     the owner's lists that make each split; ``counts[part]`` has images and classes of a level, where published, and
-    ``counted_by`` who printed them. With ``separate_gallery`` open the splits "query" and "gallery"; ``benchmarks`` are
-    levels that have their own queries and gallery.
+    ``counted_by`` who printed them; ``benchmarks`` are levels that have their own queries and gallery.
     """
 
     name: str
@@ -34,7 +33,6 @@ class Published:
     splits: Mapping[str, tuple[str, ...]]
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     counted_by: str = ""
-    separate_gallery: bool = False
     benchmarks: tuple[str, ...] = ()
 
     def where(self) -> str:
@@ -64,7 +62,7 @@ def _inshop() -> Published:
     parts = {"train": (25_882, 3_997), "query": (14_218, 3_985), "gallery": (12_612, 3_985)}
     counts, title = _counts("images", "item", **parts) | {"all": {"category": 23}}, "In-shop Clothes Retrieval"
     levels = ("category", "item")
-    return Published("inshop", title, url, f"{title} Benchmark", levels, GALLERY, counts, RAMBO, separate_gallery=True)
+    return Published("inshop", title, url, f"{title} Benchmark", levels, GALLERY, counts, RAMBO)
 
 
 def _inaturalist(kind: str, how_many: str, levels: tuple[str, ...], classes: tuple[int, ...]) -> Published:
@@ -77,11 +75,11 @@ def _inaturalist(kind: str, how_many: str, levels: tuple[str, ...], classes: tup
 
 def _dyml(kind: str, classes: tuple[int, int, int]) -> Published:
     """One of the three sets of Dynamic Metric Learning."""
-    name, levels, apart = f"dyml_{kind}", ("coarse", "middle", "fine"), kind != "product"
+    name, levels = f"dyml_{kind}", ("coarse", "middle", "fine")
     url, by = "https://github.com/SupetZYK/DynamicMetricLearning", "HAPPIER's released configuration"
-    splits, benchmarks = (GALLERY, levels) if apart else (TWO, ())
+    splits, benchmarks = (TWO, ()) if kind == "product" else (GALLERY, levels)
     counts = _counts(*levels, train=classes)
-    return Published(name, f"DyML-{kind.title()}", url, name, levels, splits, counts, by, apart, benchmarks)
+    return Published(name, f"DyML-{kind.title()}", url, name, levels, splits, counts, by, benchmarks)
 
 
 def _voc() -> Published:

@@ -98,7 +98,7 @@ def open_data(parameters: Mapping[str, Any], **settings: Any) -> Data:
     own = ("image_size", "crop") if facts.folder else ("salt", "letters")
     common = {key: parameters[key] for key in own if key in parameters}
     train = open_dataset(name, parameters.get("train_split", "train"), root, **common)
-    test, gallery = ("query", "gallery") if facts.separate_gallery else (parameters.get("test_split", "test"), None)
+    test, gallery = ("query", "gallery") if "gallery" in facts.splits else (parameters.get("test_split", "test"), None)
     queries = open_dataset(name, test, root, **common, **settings)
     apart = None if gallery is None else open_dataset(name, gallery, root, **common, **settings)
     return Data(train, queries, apart, facts.title, facts.levels)

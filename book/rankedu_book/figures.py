@@ -28,7 +28,7 @@ class About(NamedTuple):
 
 FIGURES = {
     "landscape": About(
-        "**Slide λ** until the ball rolls to the goal. Click on a step to put the ball there.",
+        "**Slide λ** until the ball rolls to the goal.",
         "Three pictures of the same landscape. On its floor are the scores of A and B, and its height is their mean "
         "rank. With a small λ it is a staircase of flat steps, and a ball lies still. With a larger λ the steps become "
         "slopes, and the ball rolls some way. With a large λ it rolls to the goal, where A and B rank first.",

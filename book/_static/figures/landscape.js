@@ -114,14 +114,14 @@ rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
 
   const start = { lam: LEAST, ball: [0.45, 1.4] };
   let [trail, of, key, gone, begun] = [[], null, "", 0, 0]; // gone: how many steps the ball has gone
-  const list = (width) => (width > 560 ? 0 : 48); // the height of the list where it is below
+  const list = (width) => (width > 560 ? 0 : 40); // the height of the list where it is below
   const slots = ranks.rank(scores(start.ball)); // where each item is in the list, on its way to its rank
 
   function draw(state, width) {
     const wide = width > 560, plot = wide ? width - 130 : width, room = wide ? 26 : 28;
-    [size, tilt, tall] = wide ? [plot / (2 * FAR) - 8, 0.4, 96] : [(plot - 12) / (2 * FAR), 0.4, 60];
+    [size, tilt, tall] = wide ? [plot / (2 * FAR) - 8, 0.4, 96] : [(plot - 12) / (2 * FAR), 0.36, 50];
     [middle, top] = [plot / 2, room];
-    const high = Math.round(top + 2 * FAR * size * tilt + tall * (1 + 0.3 / (HIGH - LOW)) + (wide ? 4 : 18));
+    const high = Math.round(top + 2 * FAR * size * tilt + tall * (1 + 0.3 / (HIGH - LOW)) + 4);
     if (key !== `${state.lam} ${state.ball}`) {
       const moved = of === null || of !== `${state.ball}`;
       [trail, key, of] = [roll(state.ball, state.lam), `${state.lam} ${state.ball}`, `${state.ball}`];
@@ -158,10 +158,10 @@ rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
       ui.tag("ellipse", { cx: x, cy: y + 1, rx: 8, ry: 4, class: "shadow" }),
       ui.tag("circle", { cx: x, cy: y - 7, r: 9, class: "ball" }), ui.tag("circle", { cx: x - 3, cy: y - 10, r: 2.5, class: "gleam" }),
     ];
-    const slot = wide ? (k) => [width - 24, 34 + k * ((high - 66) / 5)] : (k) => [width - 16 - k * ((width - 32) / 5), high + 30];
+    const slot = wide ? (k) => [width - 24, 34 + k * ((high - 66) / 5)] : (k) => [width - 16 - k * ((width - 32) / 5), high + 24];
     if (wide) for (let k = 0; k < 6; k += 1) marks.push(ui.tag("text", { x: slot(k)[0] - 30, y: slot(k)[1] + 5, "text-anchor": "end", class: "soft" }, `rank ${k + 1}`));
-    else marks.push(ui.tag("text", { x: 0, y: high + 8, class: "soft" }, "rank 6"), ui.tag("text", { x: width, y: high + 8, "text-anchor": "end", class: "soft" }, "rank 1"));
-    [...NAMES].map((name, i) => i).reverse().forEach((i) => marks.push(ui.item(...slot(slots[i] - 1), i < 2, NAMES[i], 15)));
+    else marks.push(ui.tag("text", { x: 0, y: high + 2, class: "soft" }, "rank 6"), ui.tag("text", { x: width, y: high + 2, "text-anchor": "end", class: "soft" }, "rank 1"));
+    [...NAMES].map((name, i) => i).reverse().forEach((i) => marks.push(ui.item(...slot(slots[i] - 1), i < 2, NAMES[i], 14)));
     picture.draw(width, marks.join(""), "The landscape, the ball, and the order of the items", high + list(width));
     const order = ranks.order(scores(at)).map((i) => NAMES[i]).join(" ");
     handle.at(x, y - 4, "The ball", `score of A ${ui.number(at[0])}, score of B ${ui.number(at[1])}, order ${order}, mean rank ${ui.number(loss(at), 1)}`, at[0], 0, FAR);

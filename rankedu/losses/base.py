@@ -169,25 +169,22 @@ class ScoreLoss(nn.Module):
         check_like(relevance, scores, name="relevance")
         check_where(where, scores)
         check_not_nan(scores, where)
-        tables, lists = [], list(lists_of(query))
-        for _, item, here in lists:
+        tables, answered = [], torch.zeros_like(query.unique(), dtype=torch.bool)
+        for number, item, here in lists_of(query):
             here = here if where is None else here & where[item]
-            tables.append((item, here, *self.check(scores[item], relevance[item], here)))
-        number = torch.cat([number for number, _, _ in lists])
-        answered = torch.empty_like(number, dtype=torch.bool)
-        answered[number] = torch.cat([count > 0 for *_, count, _ in tables])
+            relevant, count, most = self.check(scores[item], relevance[item], here)
+            answered[number] = count > 0
+            tables.append((number, item, here, relevant, most))
         if weight is not None:
             check_weight(weight, answered.unsqueeze(-1))
         queries = answered.sum()
         if not any(most for *_, most in tables):
-            return no_positives(scores.new_zeros(len(number), 1) + zeros(scores).sum(), self.reduction)
-        found = [
-            self.values(wide(scores[item]), relevant, here, most, queries)
-            if most
-            else wide(scores).new_zeros(len(item))
-            for item, here, relevant, _, most in tables
-        ]
-        values = torch.zeros_like(number, dtype=found[0].dtype).index_copy(0, number, torch.cat(found))
+            return no_positives(scores.new_zeros(len(answered), 1) + zeros(scores).sum(), self.reduction)
+        values = wide(scores).new_zeros(len(answered))
+        for number, item, here, relevant, most in tables:
+            if most:
+                found = self.values(wide(scores[item]), relevant, here, most, queries)
+                values = values.index_copy(0, number, found)
         return self.reduce(values, answered, queries, weight)
 
     def values(self, scores: Tensor, relevance: Tensor, where: Tensor | None, most: int, queries: Tensor) -> Tensor:

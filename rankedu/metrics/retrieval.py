@@ -226,30 +226,26 @@ def _values(
 ) -> tuple[dict[str, Floats], Any]:
     """Compute each metric of some queries, (q, L) or (q,), and for which queries the relevance inverts the levels."""
     values: dict[str, list[Floats]] = {name: [] for name in wanted}
+    of_one_level = {name: metric for name, metric in wanted.items() if metric.kind in OF_ONE_LEVEL}
     inverted: Any = False
     with np.errstate(invalid="ignore", divide="ignore"):
-        for level in range(1, n_levels + 1):
-            if not any(metric.kind in OF_ONE_LEVEL for metric in wanted.values()):
-                break
+        for level in range(1, n_levels + 1) if of_one_level else ():
             groups = ranking.groups(None if level == 1 else ranking.grade >= level)
-            for name, (kind, k) in wanted.items():
-                if kind in OF_ONE_LEVEL:
-                    values[name].append(OF_ONE_LEVEL[kind](groups, k))
-        for name, (kind, k) in wanted.items():
+            for name, (kind, k) in of_one_level.items():
+                values[name].append(OF_ONE_LEVEL[kind](groups, k))
+        for name, (kind, k) in wanted.items() - of_one_level.items():
             graded = ranking
             if kind == "ndcg":
                 graded = ranking._replace(grade=2.0**ranking.grade - 1)
             elif kind == "h_ap":
-                counts = np.bincount(
-                    ranking.query * (n_levels + 1) + ranking.grade, minlength=ranking.queries * (n_levels + 1)
-                )
-                counts = counts.reshape(-1, n_levels + 1)
+                kinds = n_levels + 1
+                counts = np.bincount(ranking.query * kinds + ranking.grade, minlength=ranking.queries * kinds)
+                counts = counts.reshape(-1, kinds)
                 table = hierarchy.worth(counts, alpha, monotone)
                 inverted = hierarchy.inverted(table, counts)
                 graded = ranking._replace(grade=table[ranking.query, ranking.grade])
-            if kind in GRADED:
-                values[name].append(GRADED[kind](graded, k))
-    return {name: np.stack(v, 1) if wanted[name].kind in OF_ONE_LEVEL else v[0] for name, v in values.items()}, inverted
+            values[name].append(GRADED[kind](graded, k))
+    return {name: np.stack(v, 1) if name in of_one_level else v[0] for name, v in values.items()}, inverted
 
 
 @contextmanager

@@ -47,8 +47,10 @@ def best(cells: Sequence[Sequence[float | None]], *, less: bool = False) -> set[
 
 
 def parameters_of(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the parameters of some runs, one column each, in the order of the lab."""
-    return pd.DataFrame(runs["parameters"].tolist(), index=runs.index, dtype=object)
+    """Return the parameters of some runs, one column each, in the order of the lab; None where a run has none."""
+    names = dict.fromkeys(name for parameters in runs["parameters"] for name in parameters)
+    rows = [[parameters.get(name) for name in names] for parameters in runs["parameters"]]
+    return pd.DataFrame(rows, runs.index, [*names], dtype=object)
 
 
 def metrics_of(runs: pd.DataFrame) -> pd.DataFrame:
@@ -58,7 +60,7 @@ def metrics_of(runs: pd.DataFrame) -> pd.DataFrame:
 
 def varying(runs: pd.DataFrame) -> list[str]:
     """List the parameters in which runs differ, except the seed, in the order of the lab."""
-    counts = parameters_of(runs).astype(str).nunique()
+    counts = parameters_of(runs).map(str).nunique()
     return [name for name in counts.index[counts > 1] if name != "seed"]
 
 
@@ -70,7 +72,7 @@ def summarise(runs: pd.DataFrame, by: Sequence[str] | None = None) -> list[Row]:
     parameters = parameters_of(runs)
     for name in by or ():
         check_known("parameter", name, parameters.columns)
-    texts = parameters.astype(str)
+    texts = parameters.map(str)
     latest = texts.loc[runs["started"].sort_values(kind="stable").index].drop_duplicates(keep="last").index
     runs = runs.loc[latest].assign(seed=parameters.get("seed", 0)).sort_values(["seed", "run"])
     names = varying(runs) if by is None else list(by)

@@ -145,6 +145,8 @@ def test_mean_and_deviation_are_of_the_seeds_that_have_a_number_and_settings_are
     assert [*values] == pytest.approx([0.3, 0.31, 0.32]) and text_of(values, 100, 1) == "31.0 ± 1.0"
     mixed = frame(*(record({"AP": 0.5}, loss="x", margin=margin) for margin in (0.0, 0.1)))
     assert [setting for setting, _ in summarise(mixed)] == [{"margin": 0.0}, {"margin": 0.1}]
+    older = frame(record({"AP": 0.5}, run="a"), record({"AP": 0.5}, run="b", steps=1000000))
+    assert [setting for setting, _ in summarise(older)] == [{"steps": None}, {"steps": 1000000}]
     refused([(lambda: summarise(mixed, ["loss"]), ValueError, r"differ in 'margin' \(0, 0.1\) .*--by loss,margin")])
     [(_, latest)] = summarise(frame(*(record({"AP": 0.9}, started=date) for date in ("2026-03", "2026-02"))))
     assert [*latest["started"]] == ["2026-03"]

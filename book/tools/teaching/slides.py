@@ -13,7 +13,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from tools.notebooks import pairs
 from tools.site import labels
-from tools.site.mathml import mathml
+from tools.site.mathml import convert, mathml
 from tools.site.reading import BOOK, chapters
 from tools.site.templates import filled
 from tools.teaching import lectures
@@ -71,6 +71,8 @@ def to_html(markdown: str) -> str:
     parser = MarkdownIt("commonmark").use(dollarmath_plugin, allow_space=False, renderer=_formula)
     parser.add_render_rule("link_open", lambda *_: "")
     parser.add_render_rule("link_close", lambda *_: "")
+    tokens = [token for block in parser.parse(markdown) for token in (block, *(block.children or []))]
+    convert((token.content, token.type == "math_block") for token in tokens if token.type.startswith("math"))
     return parser.render(markdown)
 
 

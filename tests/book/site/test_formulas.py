@@ -12,9 +12,9 @@ LONG = (
 )
 
 
-@pytest.mark.parametrize("wrong", [r"\unknown x", r"\frac{1}", r"\left( x", "{x", r"\begin{cases} x"])
+@pytest.mark.parametrize("wrong", [r"\unknown x", r"\frac{1}", "{x", r"\begin{cases} x"])
 def test_a_formula_that_cannot_be_read_is_refused(wrong):
-    with pytest.raises(ValueError, match=re.escape(repr(wrong))):
+    with pytest.raises(ValueError, match=r"(?s)formulas must be TeX that Pandoc reads.*" + re.escape(wrong)):
         mathml(wrong)
 
 
@@ -28,8 +28,8 @@ def test_pieces_break_before_signs_outside_of_parentheses_and_lose_nothing():
 
 
 def test_a_sign_knows_whether_it_stands_between_two_things():
-    assert 'form="prefix"' in mathml("-x") and 'form="prefix"' not in mathml("y - x")
-    assert mathml("|x| + |y|").count('form="postfix"') == 2
+    assert "<mi>−</mi>" in mathml("-x") and "<mo>−</mo>" in mathml("y - x")
+    assert mathml("|x| + |y|").count('form="postfix"') == 2 and "<mo>+</mo>" in mathml("|x| + |y|")
 
 
 def test_rules_that_no_page_needs_are_left_out_of_the_stylesheet():

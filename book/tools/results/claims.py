@@ -20,7 +20,7 @@ LOSSES = next(iter(claims.GROUPS))
 
 def blocks(folder: Path) -> dict[str, str]:
     """Return the Markdown of each block by its name, and write the figure to the folder."""
-    found, long = claims.shown(claims.results()), claims.long_runs()
+    found, long, wider = claims.shown(claims.results()), claims.long_runs(), claims.long_runs(factors=claims.WIDER)
     (folder / "claims_curves.png").write_bytes(style.png(drawn := curves(long)))
     shown = f"```{{image}} _generated/claims_curves.png\n:alt: {style.description(drawn)}\n```\n\n"
     return {
@@ -28,7 +28,7 @@ def blocks(folder: Path) -> dict[str, str]:
         **{name: head(name, found, long) for name in ("claims_head", "claims_front")},
         "claims_long": "\n".join(trained(long, metric) for metric in claims.COLUMNS),
         "claims_found": head("claims_found", found, claims.long_runs(factors=claims.FACTORS[:1])),
-        "claims_wider": head("claims_wider", found, claims.long_runs(factors=claims.WIDER)),
+        "claims_wider": head("claims_wider", found, wider) if len(wider.splits) >= claims.ENOUGH else "",
         "claims_table": table(found, ours=False),
         "claims_questions": table(found, ours=True),
         "claims_reached": reached(long),

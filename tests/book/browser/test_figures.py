@@ -1,5 +1,6 @@
 """Figures to play with: their definitions are the book's, and a hand, a key and a finger find what they need."""
 
+import itertools
 import json
 import math
 import random
@@ -169,6 +170,20 @@ def put(page, **values):
     page.evaluate(f"document.querySelector('.play').play.set({json.dumps(values)})")
     page.wait_for_timeout(60)
     return state(page)
+
+
+def test_the_staircase_is_the_loss_of_the_reference(shown):
+    page = shown("staircase", reduced_motion="reduce")
+    for at in (0.2, 0.35, 0.7, 0.85, 0.95):
+        loss = 1 - reference.average_precision([0.9, 0.8, 0.6, at, 0.3], [0, 1, 0, 1, 0])
+        assert put(page, at=at)["loss"] == pytest.approx(loss)
+
+
+def test_the_weights_pull_least_where_each_hangs_on_the_peg_of_its_rank(shown):
+    page, scores = shown("solver"), [0.9, 0.8, 0.6, 0.4, 0.3]
+    for pegs in itertools.islice(itertools.permutations(range(1, 6)), 0, None, 7):
+        least = reference.optimal_value(scores)
+        assert (put(page, pegs=pegs)["pull"] < least + 1e-9) == (list(pegs) == reference.rank(scores)), pegs
 
 
 def test_there_is_a_gradient_once_an_item_passes_another(shown):

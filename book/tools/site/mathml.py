@@ -151,7 +151,7 @@ def _spaced(row: Iterable[Element]) -> Iterator[Element]:
             opened ^= {base.text}
             base.set("form", "prefix" if base.text in opened else "postfix")
             base.set("stretchy", "true" if "minsize" in base.attrib else "false")
-            if bars.count(base.text) == 1:  # between two things
+            if bars.count(base.text) == 1 and "minsize" not in base.attrib:  # between two things
                 base.attrib |= {"form": "infix", "lspace": ".278em", "rspace": ".278em"}
         if one.tag == "mi" and one.text in ("+", "−") and before in ("plain", "name"):
             one.tag = "mo"

@@ -54,6 +54,9 @@ def test_packed_keys_are_the_stable_sort():
             inside = torch.ones(shape, dtype=torch.bool) if where is None else where
             some = inside.gather(-1, wide)
             assert torch.equal(found[some], wide[some]) and torch.equal(some, inside.gather(-1, found))
+    scores = values[torch.randint(len(values), (70_000,), generator=seeded())]  # a place takes more than 16 bits
+    by_grade = ranks.Order(None, torch.randint(4, scores.shape, generator=seeded()).short())
+    assert torch.equal(by_grade(scores), by_grade(scores.double()))
 
 
 def test_no_order_is_lost():

@@ -119,7 +119,7 @@ FIGURES = {
         ({"score": 0.21},),
     ),
     "surrogates": About(
-        "**Slide the distortion.** Which method pushes first? When do all of them push like the blind step?",
+        "**Slide the distortion.** Which method pushes first, and which rows become alike?",
         "Six items by their scores, two of them relevant, and below them rows of arrows for blackbox, sigmoid, "
         "histogram, projection, and a step that ignores the scores.",
         ({},),

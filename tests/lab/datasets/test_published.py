@@ -146,6 +146,7 @@ def test_labels_are_numbered_over_both_sides_and_other_layouts_are_read_as_well(
         assert gallery.paths[1].parts[-3:] == (f"bmk_{level}", "gallery", "1.jpg")
     folder = make(tmp_path, "inshop")
     (folder / "Img" / "img").rename(folder / "img")
+    (folder / "Eval" / "list_eval_partition.txt").rename(folder / "list_eval_partition.txt")
     assert open_dataset("inshop", "gallery", tmp_path).load(1).shape == (3, 224, 224)
     folder = make(tmp_path, "inat_full")
     listed = {"categories": TAXONOMY, "images": []}

@@ -198,21 +198,21 @@ def long_runs(folder: Path = RECORDS, factors: tuple[str, ...] | None = None) ->
     def chosen(split: int, method: str) -> Mapping[int, Mapping[str, str]]:
         if method in BASELINES:
             return runs[split, method, "0"]
-        tried = [runs.get((split, method, factor), {}) for factor in factors]
+        tried = [runs.get((split, method, factor), {}) for factor in rates]
         ended = [run for run in tried if STEPS[-1] in run and all(tried)]  # the others diverged
         return max(ended, key=lambda run: float(run[STEPS[-1]]["val map@r"]), default={})
 
     complete = done(FACTORS)
-    factors = factors or (FACTORS if len(complete) >= ENOUGH else FACTORS[:1])
-    splits = done(factors)
+    rates = factors or (FACTORS if len(complete) >= ENOUGH else FACTORS[:1])
+    splits = done(rates)
     values: dict[str, dict[str, Any]] = {metric: {} for metric in COLUMNS}
     for method in (*METHODS, *BASELINES):
         best = [chosen(split, method) for split in splits]
         for metric, name in COLUMNS.items():
             points = [[100 * float(run[n][f"test {name}"]) if n in run else np.nan for n in STEPS] for run in best]
             values[metric][method] = np.array(points)
-    largest = sum(chosen(s, method).get(0, {}).get("factor") == factors[-1] for s in splits for method in METHODS)
-    return Long(len(runs), len(complete), splits, len(factors), largest, values)
+    largest = sum(chosen(s, method).get(0, {}).get("factor") == rates[-1] for s in splits for method in METHODS)
+    return Long(len(runs), len(complete), splits, len(rates), largest, values)
 
 
 def main() -> None:

@@ -25,7 +25,7 @@
       if (next.matches(".admonition.reveal")) return [...found, next];
       if (next.matches(".admonition.predict")) break;
       if (next.matches("figure, .cell_output, .highlight-pycon")) found.push(next);
-      else found.push(...next.querySelectorAll(".cell_output"));
+      else if (next.querySelector(".cell_output")) found.push(...next.querySelectorAll(".cell_output, details.above-input"));
     }
     return [];
   }

@@ -6,7 +6,7 @@ globalThis.rankedu ??= { figures: {} };
 rankedu.figures.collapse = ({ el, model, ranks, ui }) => {
   const SCORES = [0.8, 0.34, 0.62, 0.71, 0.52, 0.43, 0.25, 0.16], RELEVANT = SCORES.map((_, i) => i < 3);
   const [LAM, RATE, STEPS, SHAKES] = [20, 0.0193, 300, 24];
-  const start = { margin: 0.15, error: 0.05 };
+  const start = { margin: 0.03, error: 0.05 };
   // The middles of 16 equal parts of a normal distribution: each shake gives each item one of them.
   const NORMAL = [-1.86, -1.32, -1.01, -0.78, -0.58, -0.4, -0.24, -0.08, 0.08, 0.24, 0.4, 0.58, 0.78, 1.01, 1.32, 1.86];
 

@@ -134,7 +134,7 @@ rankedu.figures.landscape = ({ el, model, ranks, ui }) => {
     over(state, width, high);
     const [before, after] = [loss(state.ball), loss(trail.at(-1))].map((value) => ui.number(value, 1));
     const says = `λ = ${ui.number(state.lam)}`;
-    if (trail.length < 2) return `${says}: within λ no item passes another, so the step is flat and the ball lies still.`;
+    if (trail.length < 2) return `${says}: A and B look λ/2 ahead and pass no item there, so the ball lies still.`;
     if (before === after) return `${says}: the ball rolls only to the edge of its step.`;
     return `${says}: the ball rolls, and the mean rank of A and B falls from ${before} to ${after}. ${after === String(LOW) ? "This is the goal." : `The goal is ${LOW}.`}`;
   }

@@ -6,7 +6,7 @@ globalThis.rankedu ??= { figures: {} };
 rankedu.figures.staircase = ({ el, model, ranks, ui }) => {
   const NAMES = "ABCDE", RELEVANT = [0, 1, 0, 1, 0], SCORES = [0.9, 0.8, 0.6, 0.4, 0.3], D = 3;
   const [FAR, LEFT, TOP, BASE, R] = [1.1, 34, 34, 214, 15];
-  const start = { at: 0.45 };
+  const start = { at: 0.4 };
 
   const scores = (at) => SCORES.map((score, i) => (i === D ? at : score));
   const loss = (at) => 1 - ranks.average_precision(scores(at), RELEVANT);

@@ -94,7 +94,7 @@ def trained(long: Long, metric: str) -> str:
         for pair, one in long.answers(metric, group).items():
             cells[pair[0 if group == LOSSES else 1]][group] = f"{one}, {one.answer}"
     order = sorted(cells, key=lambda method: -long.at(method, metric))
-    columns = {method: {group: cells[method].get(group, "–") for group in claims.GROUPS} for method in order}
+    columns = {method: {group: cells[method].get(group, "") for group in claims.GROUPS} for method in order}
     return _right([{"loss": LABELS[m], metric: f"{long.at(m, metric):.1f}", **columns[m]} for m in order])
 
 

@@ -98,7 +98,7 @@ def test_the_kernel_answers_a_key_on_a_slider_and_a_drag(notebook, chromium):
     box = item.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
-    page.mouse.move(box["x"] - 300, box["y"] + 20, steps=5)
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] - 100, steps=5)
     page.mouse.up()
     walk.until(page, "() => JSON.parse(document.querySelector('.play').dataset.state).scores[7] > 0.3")
     before = figure.get_attribute("data-state")
